@@ -112,6 +112,21 @@ func TestExecRunsInThePodAndReturnsTheExitStatus(t *testing.T) {
 	}
 }
 
+func TestExecRunsAsTheUserOfTheContainer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a container as another user")
+	}
+	pod := aPod("user", "sleep 1000")
+	user, group := int64(1000), int64(2000)
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user, RunAsGroup: &group, SupplementalGroups: []int64{3000}}
+	create(t, pod)
+	eventually(t, "user", "run", isRunning)
+	got, err := shared.Kubectl(t.Context(), "exec", "user", "--", "sh", "-c", "echo $(id -u) $(id -G)")
+	if want := "1000 2000 3000\n"; err != nil || got != want {
+		t.Errorf("it runs as %q, not %q (%v)", got, want, err)
+	}
+}
+
 func TestAServiceLeadsToItsReadyPod(t *testing.T) {
 	server := aPod("server", `exec python3 -m http.server --bind "$POD_IP" 8080`)
 	server.Labels = map[string]string{"app": "server"}

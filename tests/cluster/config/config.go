@@ -82,23 +82,15 @@ func (c Config) Share() float64 {
 
 // complete makes paths absolute and fills in defaults.
 func (c *Config) complete(folder string) {
-	absolute := func(path *string, base string) {
-		if !filepath.IsAbs(*path) {
-			*path = filepath.Join(base, *path)
-		}
-	}
 	if c.Root != "" && !slices.Contains(c.HostPaths, c.Root) {
 		c.HostPaths = append(c.HostPaths, ".")
 	}
-	absolute(&c.Root, folder)
+	c.Root = absolute(c.Root, folder)
 	for i := range c.HostPaths {
-		absolute(&c.HostPaths[i], c.Root)
+		c.HostPaths[i] = absolute(c.HostPaths[i], c.Root)
 	}
 	for i := range c.Images {
-		for j := range c.Images[i].Path {
-			absolute(&c.Images[i].Path[j], c.Root)
-		}
-		c.Images[i].completeEntrypoint(c.Root)
+		c.Images[i].complete(c.Root)
 	}
 	for i := range c.NodePools {
 		c.NodePools[i].complete()
@@ -106,4 +98,12 @@ func (c *Config) complete(folder string) {
 	if c.Autoscales() || c.Autoscaler != (Autoscaler{}) {
 		c.Autoscaler.complete()
 	}
+}
+
+// absolute returns a path that starts from the folder.
+func absolute(path, folder string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, path)
 }

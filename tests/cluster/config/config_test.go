@@ -24,10 +24,12 @@ root: ..
 hostPaths: [data, /mnt/disk]
 images:
 - {name: a, entrypoint: [build/bin/a, relative/argument], path: [build/bin]}
-- {name: b, entrypoint: [sh]}`)
+- {name: b, entrypoint: [sh]}
+- {name: c, root: build/images/c, entrypoint: [/bin/c], path: [relative]}`)
 	want := Config{Root: "/repository", HostPaths: []string{"/repository/data", "/mnt/disk", "/repository"}, Images: []Image{
 		{Name: "a", Entrypoint: []string{"/repository/build/bin/a", "relative/argument"}, Path: []string{"/repository/build/bin"}},
-		{Name: "b", Entrypoint: []string{"sh"}}}}
+		{Name: "b", Entrypoint: []string{"sh"}},
+		{Name: "c", Root: "/repository/build/images/c", Entrypoint: []string{"/bin/c"}, Path: []string{"relative"}}}}
 	if !reflect.DeepEqual(config, want) {
 		t.Errorf("got %+v\nwant %+v", config, want)
 	}

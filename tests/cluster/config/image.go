@@ -1,9 +1,6 @@
 package config
 
-import (
-	"path/filepath"
-	"strings"
-)
+import "strings"
 
 // Image says what runs for the images whose name matches Name, in which * stands for any text.
 // An image that no entry matches has no entrypoint and the default PATH.
@@ -12,6 +9,9 @@ type Image struct {
 	Path       []string          `json:"path,omitempty"`       // folders put before the default PATH
 	Entrypoint []string          `json:"entrypoint,omitempty"` // the program of containers without a command; one with a slash is a path
 	Env        map[string]string `json:"env,omitempty"`        // variables that the pod does not set itself
+	// Root is a folder with the image's own file system, which containers see instead of this machine's folders, as the user
+	// they ask for. It needs root.
+	Root string `json:"root,omitempty"`
 }
 
 // FindImage is the first entry that matches the name of an image.
@@ -43,8 +43,16 @@ func matches(pattern, text string) bool {
 	return strings.HasSuffix(text, last)
 }
 
-func (i *Image) completeEntrypoint(root string) {
-	if len(i.Entrypoint) > 0 && strings.Contains(i.Entrypoint[0], "/") && !filepath.IsAbs(i.Entrypoint[0]) {
-		i.Entrypoint[0] = filepath.Join(root, i.Entrypoint[0])
+// complete makes paths absolute. Those of an image with a file system of its own are paths in it.
+func (i *Image) complete(root string) {
+	if i.Root != "" {
+		i.Root = absolute(i.Root, root)
+		return
+	}
+	for j := range i.Path {
+		i.Path[j] = absolute(i.Path[j], root)
+	}
+	if len(i.Entrypoint) > 0 && strings.Contains(i.Entrypoint[0], "/") {
+		i.Entrypoint[0] = absolute(i.Entrypoint[0], root)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -51,6 +52,7 @@ func (r *processRuntime) exec(ctx context.Context, id string, args []string, in 
 	cmd.Err = nil               // the error of a look-up in the wrong file system
 	cmd.Args, cmd.Dir = args, c.config.WorkingDir
 	cmd.Env = r.environment(c)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: userOf(c).credential()}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := feed(cmd, in); err != nil {
 		return err

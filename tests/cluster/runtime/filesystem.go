@@ -14,14 +14,14 @@ import (
 
 // enterNewContainer gives the calling thread the namespaces and the file system of a new container, in which only
 // a /proc of its own is missing (see sailor-container-init). All of it disappears with the last process in it.
-func enterNewContainer(hostname, scratch string, hostPaths []string, mounts []*runtimeapi.Mount) error {
+func (r *processRuntime) enterNewContainer(c *container, mounts []*runtimeapi.Mount) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC); err != nil {
 		return fmt.Errorf("unshare: %w", err)
 	}
-	if err := unix.Sethostname([]byte(hostname)); err != nil {
+	if err := unix.Sethostname([]byte(c.sandbox.config.Hostname)); err != nil {
 		return err
 	}
-	root, err := buildRoot(scratch, hostPaths)
+	root, err := buildRoot(r.scratch(c), c.image.Root, r.spec.HostPaths)
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,36 @@ func (b *rootBuilder) mkdir(dir string) {
 	b.do("mkdir "+dir, func() error { return os.MkdirAll(dir, 0o755) })
 }
 
-// buildRoot makes a root directory like the host's under scratch, each directory under a writable layer in memory,
-// but with /dev, /tmp and /run of its own, and then the host paths. (Without root, one layer over all of / is not
-// allowed.)
-func buildRoot(scratch string, hostPaths []string) (string, error) {
+// buildRoot makes the root directory of a container under scratch: that of its image, or if that has none, one like the host's.
+func buildRoot(scratch, image string, hostPaths []string) (string, error) {
 	b := &rootBuilder{scratch: scratch, root: filepath.Join(scratch, "root")}
 	b.mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "")
 	b.mkdir(scratch)
 	b.mount("tmpfs", scratch, "tmpfs", 0, "mode=0755")
+	if image != "" {
+		b.overlay(image, b.root, "image")
+	} else {
+		b.copyHost()
+	}
+	for _, dir := range []string{"/dev", "/proc", "/sys"} {
+		b.mkdir(b.root + dir)
+	}
+	b.mount("/sys", b.root+"/sys", "", unix.MS_BIND|unix.MS_REC, "")
+	b.mount("/proc", b.root+"/proc", "", unix.MS_BIND|unix.MS_REC, "") // without root, a new /proc may only be mounted over an existing one
+	b.makeDev()
+	if image != "" {
+		return b.root, b.err
+	}
+	b.mount("tmpfs", b.root+"/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	for i, path := range hostPaths {
+		b.overlay(path, filepath.Join(b.root, path), fmt.Sprintf("host-path-%d", i))
+	}
+	return b.root, b.err
+}
+
+// copyHost puts each of the host's directories under a writable layer in memory, but leaves /dev, /tmp and /run empty. (Without root,
+// one layer over all of / is not allowed.)
+func (b *rootBuilder) copyHost() {
 	b.mkdir(b.root)
 	b.mount(b.root, b.root, "", unix.MS_BIND, "") // pivot_root wants a mount point
 	entries, err := os.ReadDir("/")
@@ -80,16 +102,6 @@ func buildRoot(scratch string, hostPaths []string) (string, error) {
 	for _, entry := range entries {
 		b.copyEntry(entry)
 	}
-	b.mount("/sys", b.root+"/sys", "", unix.MS_BIND|unix.MS_REC, "")
-	b.mount("/proc", b.root+"/proc", "", unix.MS_BIND|unix.MS_REC, "") // without root, a new /proc may only be mounted over an existing one
-	b.makeDev()
-	for _, dir := range []string{"/dev/shm", "/tmp"} {
-		b.mount("tmpfs", b.root+dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
-	}
-	for i, path := range hostPaths {
-		b.overlay(path, filepath.Join(b.root, path), fmt.Sprintf("host-path-%d", i))
-	}
-	return b.root, b.err
 }
 
 // copyEntry makes an entry of / in the new root.
@@ -135,4 +147,5 @@ func (b *rootBuilder) makeDev() {
 		})
 	}
 	b.mkdir(b.root + "/dev/shm")
+	b.mount("tmpfs", b.root+"/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
 }

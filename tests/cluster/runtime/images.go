@@ -7,11 +7,6 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// imageUser is the user that every image claims, so that pods that must not run as root are admitted. Its
-// processes still run as the user who runs the cluster: other users may not be able to read the programs, and without root
-// it is impossible to run as another user.
-const imageUser = 65532
-
 // image returns an image for any name. Its program is looked up when a container starts.
 func image(name string) *runtimeapi.Image {
 	return &runtimeapi.Image{Id: name, RepoTags: []string{name}, Size: 1, Spec: &runtimeapi.ImageSpec{Image: name},

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"sailor.dev/tests/cluster/config"
 )
 
 func TestALogHasOneLineForEachAndSaysWhereALongOneWasCut(t *testing.T) {
@@ -81,13 +83,27 @@ func TestTheExitCodeOfASignalledProcessIs128AndTheSignal(t *testing.T) {
 	}
 }
 
-func TestAContainersUserHasItsGroups(t *testing.T) {
-	if got := user(&runtimeapi.ContainerConfig{}); got != "0:0" {
-		t.Errorf("the default user is %s", got)
+func TestAContainersUserIsTheOneOfThePodOrOfTheImage(t *testing.T) {
+	asks := func(user int64, group *runtimeapi.Int64Value, groups ...int64) *runtimeapi.LinuxContainerSecurityContext {
+		return &runtimeapi.LinuxContainerSecurityContext{RunAsUser: &runtimeapi.Int64Value{Value: user}, RunAsGroup: group, SupplementalGroups: groups}
 	}
-	security := &runtimeapi.LinuxContainerSecurityContext{RunAsUser: &runtimeapi.Int64Value{Value: 1000},
-		RunAsGroup: &runtimeapi.Int64Value{Value: 2000}, SupplementalGroups: []int64{3000, 4000}}
-	if got := user(&runtimeapi.ContainerConfig{Linux: &runtimeapi.LinuxContainerConfig{SecurityContext: security}}); got != "1000:2000:3000:4000" {
-		t.Errorf("got %s", got)
+	group := &runtimeapi.Int64Value{Value: 2000}
+	for _, c := range []struct {
+		what, root string
+		security   *runtimeapi.LinuxContainerSecurityContext
+		want       string
+	}{
+		{"nothing", "", nil, "0:0"},
+		{"a user with groups", "", asks(1000, group, 3000, 4000), "1000:2000:3000:4000"},
+		{"the user of an image of this machine's programs", "", asks(imageUser, nil, 3000), "0:0:3000"},
+		{"the user of an image with a file system", "/image", asks(imageUser, nil, 3000), "65532:65532:3000"},
+		{"that user with another group", "/image", asks(imageUser, group), "65532:2000"},
+		{"root in an image with a file system", "/image", asks(0, nil), "0:0"},
+	} {
+		container := &container{image: config.Image{Root: c.root}, config: &runtimeapi.ContainerConfig{
+			Linux: &runtimeapi.LinuxContainerConfig{SecurityContext: c.security}}}
+		if got := userOf(container).String(); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.what, got, c.want)
+		}
 	}
 }

@@ -64,11 +64,15 @@ func (r *processRuntime) scratch(c *container) string {
 // enter makes the calling thread ready to start the container's first process.
 func (r *processRuntime) enter(c *container, cmd *exec.Cmd) error {
 	mounts := append([]*runtimeapi.Mount{{HostPath: r.initFile, ContainerPath: initInContainer}}, c.config.Mounts...)
-	if err := enterNewContainer(c.sandbox.config.Hostname, r.scratch(c), r.spec.HostPaths, mounts); err != nil {
+	if err := r.enterNewContainer(c, mounts); err != nil {
 		return err
 	}
+	access := "rw"
+	if c.image.Root != "" && c.config.GetLinux().GetSecurityContext().GetReadonlyRootfs() {
+		access = "ro"
+	}
 	program, err := lookPath(c.args[0], cmd.Env)
-	cmd.Args = append([]string{initInContainer, user(c.config), program}, c.args...)
+	cmd.Args = append([]string{initInContainer, access, userOf(c).String(), program}, c.args...)
 	return err
 }
 
@@ -94,24 +98,10 @@ func (r *processRuntime) noteEnd(c *container, err error) {
 	}
 }
 
-// user is UID:GID[:GROUP...] for the init program.
-func user(c *runtimeapi.ContainerConfig) string {
-	security := c.GetLinux().GetSecurityContext()
-	id := security.GetRunAsUser().GetValue()
-	if id == imageUser {
-		id = 0
-	}
-	user := fmt.Sprintf("%d:%d", id, security.GetRunAsGroup().GetValue())
-	for _, group := range security.GetSupplementalGroups() {
-		user += fmt.Sprintf(":%d", group)
-	}
-	return user
-}
-
 // environment is the image's and the pod's, with a PATH and the way to the API server.
 func (r *processRuntime) environment(c *container) []string {
 	path := strings.Join(append(slices.Clone(c.image.Path), defaultPath), ":")
-	env := []string{"PATH=" + path, "HOME=/root", "HOSTNAME=" + c.sandbox.config.Hostname}
+	env := []string{"PATH=" + path, "HOME=" + userOf(c).home(), "HOSTNAME=" + c.sandbox.config.Hostname}
 	for name, value := range c.image.Env {
 		env = append(env, name+"="+value)
 	}
