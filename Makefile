@@ -48,7 +48,8 @@ test: all ## run the tests, including those on the local Kubernetes
 unit: cpp ## run the short C++ tests, which need no cluster
 	@python3 scripts/run_tests.py unit
 
-test-all: all tools ## run everything: linters, tests with a fresh random seed, whole explorations, sanitizers
+test-all: all tools ## run everything: linters, tests with a fresh random seed, whole explorations, images, sanitizers
+	@scripts/setup.sh images
 	@python3 scripts/run_tests.py --fresh-seed lint tidy unit slow long gpu cluster
 	@$(MAKE) --no-print-directory asan tsan
 

@@ -4,6 +4,7 @@
 #   scripts/setup.sh          what `make demo` and `make test` need
 #   scripts/setup.sh tools    also clang-format and clang-tidy
 #   scripts/setup.sh cuda     also the libraries of CUDA, 2 GB, for `make gpu`
+#   scripts/setup.sh images   also what builds the images of docker/Dockerfile in `make test-all`
 #   scripts/setup.sh programs what the programs alone need, as in docker/Dockerfile: neither Prometheus nor Go
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +18,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libexpat1-dev
 )
 ! asked_for tools || packages+=(clang-format)
+! asked_for images || packages+=(buildah mmdebstrap)
 minimum_go=1.24
 
 say() { printf '[setup] %s\n' "$*"; }
@@ -68,7 +70,7 @@ unpack_wheels() {
     --platform manylinux2010_x86_64 --platform manylinux1_x86_64 --dest "$downloads" --requirement "$requirements"
   for wheel in "$downloads"/*.whl; do
     say "unpacking $(basename "$wheel")"
-    unzip -q -o "$wheel" -x '*.dist-info/*' -d "$folder.part"
+    unzip -q -o "$wheel" -d "$folder.part"
   done
   echo "$stamp" >"$folder.part/.stamp"
   rm -rf "$folder" "$downloads"

@@ -26,12 +26,25 @@ target_link_options(sailor_trainer_cuda INTERFACE "-Wl,--disable-new-dtags,-rpat
 
 set_target_properties(sailor_trainer_cuda PROPERTIES SAILOR_CUDA_FOLDERS "${SAILOR_CUDA_FOLDERS}")
 
+# In an image, the libraries lie below lib/sailor as in their wheels (docker/image_root.py).
+set(SAILOR_CUDA_INSTALLED "$ORIGIN/../lib/sailor/torch/lib")
+install(DIRECTORY "${SAILOR_TORCH_LIB}/" DESTINATION lib/sailor/torch/lib COMPONENT trainer EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN "*.so*" PATTERN "libtorch_python.so" EXCLUDE)
+foreach(folder IN LISTS SAILOR_CUDA_FOLDERS)
+  string(REGEX REPLACE "^.*/nvidia/" "lib/sailor/nvidia/" installed "${folder}")
+  list(APPEND SAILOR_CUDA_INSTALLED "$ORIGIN/../${installed}")
+  install(DIRECTORY "${folder}/" DESTINATION "${installed}" COMPONENT trainer EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.so*")
+endforeach()
+list(REMOVE_DUPLICATES SAILOR_CUDA_INSTALLED)
+set_target_properties(sailor_trainer_cuda PROPERTIES SAILOR_CUDA_INSTALLED "${SAILOR_CUDA_INSTALLED}")
+
 # Lets a program that is linked with sailor::trainer_cuda find CUDA's libraries. They lie in folders of their own: an RPATH
-# leads there from every library, a RUNPATH would only from the program. In the bundle (scripts/gpu_bundle.sh) the program
-# has no such path, because run.sh finds the libraries of the machine's PyTorch.
+# leads there from every library, a RUNPATH would only from the program. In the bundle (scripts/gpu_bundle.sh) there are no such
+# folders, and run.sh finds the libraries of the machine's PyTorch.
 function(sailor_find_cuda target)
   get_target_property(folders sailor_trainer_cuda SAILOR_CUDA_FOLDERS)
-  set_target_properties(${target} PROPERTIES BUILD_RPATH "${folders}" LINKER_LANGUAGE CXX)
+  get_target_property(installed sailor_trainer_cuda SAILOR_CUDA_INSTALLED)
+  set_target_properties(${target} PROPERTIES BUILD_RPATH "${folders}" INSTALL_RPATH "${installed}" LINKER_LANGUAGE CXX)
   install(TARGETS ${target} RUNTIME DESTINATION bin COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
 endfunction()
 
@@ -40,3 +53,5 @@ sailor_executable(sailor-trainer-gpu
   LINK sailor::trainer_cuda sailor::trainer_agent sailor::core_manifest CLI11::CLI11)
 sailor_find_cuda(sailor-trainer-gpu)
 install(TARGETS sailor RUNTIME DESTINATION bin COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
+
+install(TARGETS sailor-trainer-gpu RUNTIME COMPONENT trainer EXCLUDE_FROM_ALL)
