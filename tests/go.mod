@@ -5,6 +5,7 @@ go 1.24.0
 require (
 	github.com/godbus/dbus/v5 v5.1.0
 	github.com/google/cadvisor v0.52.1
+	github.com/google/go-containerregistry v0.20.2
 	github.com/spf13/cobra v1.9.1
 	go.etcd.io/etcd/server/v3 v3.6.4
 	go.yaml.in/yaml/v3 v3.0.4
@@ -12,6 +13,7 @@ require (
 	golang.org/x/term v0.30.0
 	google.golang.org/grpc v1.72.1
 	k8s.io/api v0.34.4
+	k8s.io/apiextensions-apiserver v0.0.0
 	k8s.io/apimachinery v0.34.4
 	k8s.io/apiserver v0.34.4
 	k8s.io/client-go v0.34.4
@@ -169,7 +171,6 @@ require (
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/apiextensions-apiserver v0.0.0 // indirect
 	k8s.io/cli-runtime v0.34.4 // indirect
 	k8s.io/cluster-bootstrap v0.0.0 // indirect
 	k8s.io/controller-manager v0.34.4 // indirect
