@@ -42,7 +42,9 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--callback-address", flags.options.callback_address, "HOST:PORT at which agents reach the operator");
   app.add_option("--status-address", flags.options.status_address,
                  "HOST:PORT of pages about all jobs; whoever reaches it may read them");
-  app.add_option("--namespace", flags.options.watch_namespace, "Look at the jobs of this namespace only");
+  app.add_option("--namespaces", flags.options.namespaces,
+                 "Run the jobs of these namespaces only, separated by commas; default: of all")
+      ->delimiter(',');
   app.add_option("--planner-threads", flags.options.planner_threads, "Jobs planned at the same time")
       ->check(CLI::Range(1, 64));
   app.add_option("--pod-start-limit", flags.pod_start_limit,

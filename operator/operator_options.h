@@ -18,8 +18,8 @@ struct OperatorOptions {
   std::string health_address;    // the server of the kubelet's probes listens here; empty: no such server
   std::string callback_address;  // the server that agents must be able to reach listens here; empty: no such server
   std::string status_address;    // the server of the pages for people listens here; empty: no such server
-  std::string watch_namespace;   // empty: all namespaces
   std::string identity;          // names this process in the leader election and in events
+  std::vector<std::string> namespaces;  // the operator runs the jobs of these; empty: of all namespaces
   bool elects_leader = false;
   std::string lease_name = "sailor-operator";  // of the leader election; each release has its own
   std::string ca_secret = "sailor-ca";         // the Secret with the operator's CA; each release has its own

@@ -51,7 +51,7 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
                              .name = options_.lease_name,
                              .identity = options_.identity}),
       api_(transport_, api_hooks(options_.elects_leader)),
-      caches_(options_.watch_namespace),
+      caches_(options_.namespaces),
       profiles_(caches_.profiles),
       link_(link_options(), [this](const JobKey& job) { queue_.add(job); }),
       planning_([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
@@ -248,8 +248,8 @@ bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   if (options_.elects_leader) log_info("leading", {{"identity", options_.identity}});
   const std::jthread event_sender([this](std::stop_token sender_stop) { events_.run(std::move(sender_stop)); });
   std::jthread pool_writer;
-  // An operator of one namespace may not write outside of it, and several of them would contradict each other.
-  if (options_.watch_namespace.empty())
+  // An operator of some namespaces may not write outside of them, and several of them would contradict each other.
+  if (options_.namespaces.empty())
     pool_writer = std::jthread([this](const std::stop_token& writer_stop) { write_pool_statuses(writer_stop); });
   std::jthread worker([this](std::stop_token worker_stop) { reconcile_jobs(std::move(worker_stop)); });
   bool has_lost = false;
@@ -278,7 +278,7 @@ OperatorRuntime::~OperatorRuntime() {
 
 bool OperatorRuntime::run(std::stop_token stop) {
   start_probes_metrics_and_pages();
-  watches_.start(options_.watch_namespace);
+  watches_.start(options_.namespaces);
   if (!await_caches(stop) || !await_authority(stop)) return true;
   start_callback_server();  // an operator that knows no job yet must not answer agents
   return reconcile_while_leading(std::move(stop));

@@ -35,9 +35,13 @@ std::string remedy_for(const kube::ApiError& error) {
   return "see whether the API server is reachable from this pod";
 }
 
+std::string in_namespace(const std::string& namespace_name) {
+  return namespace_name.empty() ? "" : " in namespace " + namespace_name;
+}
+
 // Asks for an object that does not exist, so that the answer is small.
 CheckLine check_list(kube::Api& api, const Resource& resource, const std::string& namespace_name) {
-  const std::string what = "lists " + name_in_group(resource);
+  const std::string what = "lists " + name_in_group(resource) + in_namespace(namespace_name);
   const auto list = api.list(resource, {namespace_name, "", "metadata.name=sailor-check"});
   if (list) return {true, what};
   return {false, fmt::format("{}: {}; {}", what, list.error().message, remedy_for(list.error()))};
@@ -51,8 +55,8 @@ struct Right {
 
 CheckLine check_right(kube::Api& api, const Right& right, const std::string& namespace_name) {
   const std::string separator = *right.subresource == '\0' ? "" : "/";
-  const std::string what =
-      fmt::format("may {} {}{}{}", right.verb, name_in_group(*right.resource), separator, right.subresource);
+  const std::string what = fmt::format("may {} {}{}{}{}", right.verb, name_in_group(*right.resource), separator,
+                                       right.subresource, in_namespace(namespace_name));
   const Json review = {{"apiVersion", kAccessReviews.group_version},
                        {"kind", kAccessReviews.kind},
                        {"spec",
@@ -96,17 +100,10 @@ CheckLine check_leader(kube::Api& api, const OperatorOptions& options,
   return {false, fmt::format("{}: {}; see the logs of the operator's pods", what, why)};
 }
 
-}  // namespace
-
-std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions& options,
-                                          const std::function<void(std::chrono::milliseconds)>& sleep) {
-  const std::string& of_jobs = options.watch_namespace;
-  std::vector<CheckLine> lines;
+// What the operator must see and may do where it runs jobs; empty: everywhere.
+void check_namespace(kube::Api& api, const std::string& namespace_name, std::vector<CheckLine>& lines) {
   for (const Resource* resource : {&kube::kTrainingJobs, &kube::kJobRecords, &kube::kConfigMaps, &kube::kCoreEvents})
-    lines.push_back(check_list(api, *resource, of_jobs));
-  for (const Resource* resource :
-       {&kube::kPods, &kube::kNodes, &kube::kGpuPools, &kube::kModelProfiles, &kube::kPriorityClasses})
-    lines.push_back(check_list(api, *resource, ""));
+    lines.push_back(check_list(api, *resource, namespace_name));
   constexpr std::array<Right, 17> kRights = {{{"create", &kube::kPods},
                                               {"delete", &kube::kPods},
                                               {"delete", &kube::kJobRecords},
@@ -124,8 +121,22 @@ std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions&
                                               {"create", &kube::kNetworkPolicies},
                                               {"patch", &kube::kNetworkPolicies},
                                               {"delete", &kube::kNetworkPolicies}}};
-  for (const Right& right : kRights) lines.push_back(check_right(api, right, of_jobs));
-  if (of_jobs.empty()) lines.push_back(check_right(api, {"patch", &kube::kGpuPools, "status"}, ""));
+  for (const Right& right : kRights) lines.push_back(check_right(api, right, namespace_name));
+}
+
+}  // namespace
+
+std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions& options,
+                                          const std::function<void(std::chrono::milliseconds)>& sleep) {
+  std::vector<CheckLine> lines;
+  for (const Resource* resource :
+       {&kube::kPods, &kube::kNodes, &kube::kGpuPools, &kube::kModelProfiles, &kube::kPriorityClasses})
+    lines.push_back(check_list(api, *resource, ""));
+  for (const std::string& name : options.namespaces) check_namespace(api, name, lines);
+  if (options.namespaces.empty()) {
+    check_namespace(api, "", lines);
+    lines.push_back(check_right(api, {"patch", &kube::kGpuPools, "status"}, ""));
+  }
   lines.push_back(check_authority(api, {options.cluster.namespace_name, options.ca_secret}));
   if (!options.elects_leader) return lines;
   for (const char* verb : {"create", "update"})

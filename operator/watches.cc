@@ -108,21 +108,22 @@ void Watches::watch(const kube::Resource& resource, kube::Selection selection, k
   threads_.emplace_back([&reflector](std::stop_token stop) { reflector.run(std::move(stop)); });
 }
 
-void Watches::start(const std::string& namespace_name) {
+void Watches::start(const std::vector<std::string>& namespaces) {
   const std::string ours = kJobNameLabel;
-  watch(kube::kTrainingJobs, {namespace_name, "", ""}, caches_.jobs);
-  watch(kube::kPods, {namespace_name, ours, ""}, caches_.pods);
+  for (const std::string& name : namespaces.empty() ? std::vector<std::string>{""} : namespaces) {
+    watch(kube::kTrainingJobs, {name, "", ""}, caches_.jobs);
+    watch(kube::kPods, {name, ours, ""}, caches_.pods);
+    watch(kube::kJobRecords, {name, "", ""}, caches_.records);
+    watch(kube::kCoreEvents, {name, "", fmt::format("source={}", kAutoscalerName)}, caches_.scale_ups);
+    watch(kube::kConfigMaps, {name, fmt::format("{}={}", kManagedByLabel, kOperatorName), ""}, caches_.plan_maps);
+  }
   // Nodes belong to all namespaces, so GPUs that pods elsewhere use must be seen, also those of other Sailor releases.
-  const std::string foreign = namespace_name.empty() ? "!" + ours : "";
+  const std::string foreign = namespaces.empty() ? "!" + ours : "";
   watch(kube::kPods, {"", foreign, "status.phase!=Succeeded,status.phase!=Failed"}, caches_.foreign_pods);
   watch(kube::kNodes, {"", "", ""}, caches_.nodes);
   watch(kube::kGpuPools, {"", "", ""}, caches_.pools);
   watch(kube::kPriorityClasses, {"", "", ""}, caches_.priority_classes);
   watch(kube::kModelProfiles, {"", "", ""}, caches_.profiles);
-  watch(kube::kJobRecords, {namespace_name, "", ""}, caches_.records);
-  watch(kube::kCoreEvents, {namespace_name, "", fmt::format("source={}", kAutoscalerName)}, caches_.scale_ups);
-  watch(kube::kConfigMaps, {namespace_name, fmt::format("{}={}", kManagedByLabel, kOperatorName), ""},
-        caches_.plan_maps);
 }
 
 void Watches::stop() {

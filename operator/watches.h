@@ -19,9 +19,9 @@ class Watches {
   // `profiles_changed` is called when a ModelProfile has changed.
   Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function<void()> profiles_changed);
 
-  // Watches the jobs, their records, pods and ConfigMaps of this namespace, or of all namespaces if it is empty. Also
-  // watches the cluster-scoped objects, and in all namespaces the pods that use GPUs.
-  void start(const std::string& namespace_name);
+  // Watches the jobs, their records, pods and ConfigMaps of these namespaces, or of all if there are none. Also watches
+  // the cluster-scoped objects, and in all namespaces the pods that use GPUs.
+  void start(const std::vector<std::string>& namespaces);
   void stop();  // stops all watches and waits for their threads
   void queue_all_jobs();
 

@@ -68,7 +68,7 @@ bool Reflector::relist() {
     return false;
   }
   version_ = list->version;
-  store_.replace(std::move(list->items));
+  store_.replace(std::move(list->items), selection_.namespace_name);
   return true;
 }
 

@@ -24,6 +24,11 @@ Store::Store(Trim trim, Tags tags) : trim_(std::move(trim)), tags_(std::move(tag
 
 void Store::on_change(Listener listener) { listener_ = std::move(listener); }
 
+void Store::expect_lists_of(const std::vector<std::string>& namespaces) {
+  const std::scoped_lock lock(mutex_);
+  missing_lists_ = {namespaces.begin(), namespaces.end()};
+}
+
 std::optional<Json> Store::trimmed(Json object) const { return trim_ ? trim_(std::move(object)) : std::move(object); }
 
 void Store::tell(const std::vector<Change>& changes) const {
@@ -42,7 +47,7 @@ void Store::index(const JobKey& key, const Object& before, const Object& now) {
     keys_by_tag_[tag].insert(key);
 }
 
-void Store::replace(std::vector<Json> objects) {
+void Store::replace(std::vector<Json> objects, const std::string& namespace_name) {
   Objects fresh;
   for (Json& object : objects) {
     auto kept = trimmed(std::move(object));
@@ -60,14 +65,19 @@ void Store::replace(std::vector<Json> objects) {
       if (before != nullptr && is_older(*object, *before)) object = before;
       if (before == nullptr || !is_same(*object, *before)) changes.push_back({before, object});
     }
-    for (const auto& [key, object] : objects_) {
-      if (!fresh.contains(key)) changes.push_back({object, nullptr});
+    for (auto& [key, object] : objects_) {
+      const bool is_listed = namespace_name.empty() || key.namespace_name == namespace_name;
+      if (!is_listed) {
+        fresh[key] = object;
+      } else if (!fresh.contains(key)) {
+        changes.push_back({object, nullptr});
+      }
     }
     for (const Change& change : changes) {
       index(key_of(change.now != nullptr ? *change.now : *change.before), change.before, change.now);
     }
     objects_ = std::move(fresh);
-    is_synced_ = true;
+    missing_lists_.erase(namespace_name);
   }
   tell(changes);
 }
@@ -128,7 +138,7 @@ std::vector<Object> Store::tagged(const std::string& tag) const {
 
 bool Store::is_synced() const {
   const std::scoped_lock lock(mutex_);
-  return is_synced_;
+  return missing_lists_.empty();
 }
 
 }  // namespace sailor::kube

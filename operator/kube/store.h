@@ -1,5 +1,6 @@
-// Store: a thread-safe copy of the API server's objects of one kind. The objects that readers get never change, and a
-// complete list replaces the content at once, so readers never see a part of a list.
+// Store: a thread-safe copy of the API server's objects of one kind, of all namespaces or of some. The objects that
+// readers get never change, and a complete list of a namespace replaces its content at once, so readers never see a
+// part of a list.
 #pragma once
 
 #include <condition_variable>
@@ -31,17 +32,20 @@ class Store {
   explicit Store(Trim trim = nullptr, Tags tags = nullptr);
 
   void on_change(Listener listener);  // call it before the first object is put
+  // The store gets a list of each of these namespaces, instead of one list of all. Call it before the first list.
+  void expect_lists_of(const std::vector<std::string>& namespaces);
 
-  void replace(std::vector<Json> objects);  // `objects` is a complete list; the objects that it lacks are dropped
-  void put(Json object);                    // ignores an object that is older than the stored one
-  void erase(const Json& object);           // ignores an object if the stored one of its name has another UID
+  // `objects` is a complete list of a namespace, or of all if `namespace_name` is empty; what it lacks is dropped.
+  void replace(std::vector<Json> objects, const std::string& namespace_name = "");
+  void put(Json object);           // ignores an object that is older than the stored one
+  void erase(const Json& object);  // ignores an object if the stored one of its name has another UID
 
   // An object is found by its namespace and name; JobKey serves as the key of every kind.
   [[nodiscard]] Object find(const JobKey& key) const;                      // null: the store has no such object
   [[nodiscard]] std::vector<Object> all() const;                           // in ascending order of keys
   [[nodiscard]] std::vector<Object> tagged(const std::string& tag) const;  // in ascending order of keys
   [[nodiscard]] std::optional<Json> trimmed(Json object) const;            // any thread may call it
-  [[nodiscard]] bool is_synced() const;  // returns whether the store has received a complete list
+  [[nodiscard]] bool is_synced() const;  // returns whether the store has received all lists
 
  private:
   using Objects = std::map<JobKey, Object>;
@@ -59,7 +63,7 @@ class Store {
   mutable std::mutex mutex_;
   Objects objects_;
   std::map<std::string, std::set<JobKey>> keys_by_tag_;
-  bool is_synced_ = false;
+  std::set<std::string> missing_lists_{""};  // the namespaces of which no list has come yet
 };
 
 }  // namespace sailor::kube

@@ -89,7 +89,8 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"logLevel=verbose":                        "value must be one of",
 		"image.repository=":                       "minLength",
 		"image.digest=sha256:abc":                 "does not match pattern",
-		"watchNamespace=Team A":                   "does not match pattern",
+		"watchNamespaces={Team A}":                "does not match pattern",
+		"watchNamespaces={a,a}":                   "are equal",
 		"networkModel.tiers.zone.bandwidth=1":     "additional properties 'bandwidth' not allowed",
 		"networkModel.pairs[0].from=a":            "missing property 'to'",
 		"plannerThreads=0":                        "minimum",
@@ -297,10 +298,10 @@ func TestValuesReachTheOperatorAsFlags(t *testing.T) {
 			t.Errorf("without values the arguments have %s: %s", flag, arguments)
 		}
 	}
-	all := render(t, "--set", "replicas=1,leaderElection.enabled=false,callback.enabled=false,watchNamespace=team,logLevel=debug,plannerThreads=3",
+	all := render(t, "--set", "replicas=1,leaderElection.enabled=false,callback.enabled=false,watchNamespaces={team,other},logLevel=debug,plannerThreads=3",
 		"--set-string", "networkModel.tiers.zone.gigabytesPerSecond=1.45")
 	arguments = fmt.Sprint(container(t, all)["args"])
-	for _, flag := range []string{"--namespace=team", "--log-level=debug", "--planner-threads=3", "--network-model=/etc/sailor/network-model.yaml"} {
+	for _, flag := range []string{"--namespaces=team,other", "--log-level=debug", "--planner-threads=3", "--network-model=/etc/sailor/network-model.yaml"} {
 		if !strings.Contains(arguments, flag) {
 			t.Errorf("the arguments lack %s: %s", flag, arguments)
 		}

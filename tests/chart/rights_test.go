@@ -44,7 +44,7 @@ func readsSecrets(resource string, rule map[string]any) bool {
 
 func TestNoRoleHasAWildcardOrReadsSecrets(t *testing.T) {
 	roles := 0
-	for _, object := range render(t, "--set", "watchNamespace=team") {
+	for _, object := range render(t, "--set", "watchNamespaces={team,second}") {
 		if kind := object.GetKind(); kind != "Role" && kind != "ClusterRole" {
 			continue
 		}
@@ -64,8 +64,8 @@ func TestNoRoleHasAWildcardOrReadsSecrets(t *testing.T) {
 			}
 		}
 	}
-	if roles != 5 {
-		t.Errorf("the chart has %d roles, 5 were expected", roles)
+	if roles != 6 {
+		t.Errorf("the chart has %d roles, 6 were expected", roles)
 	}
 }
 
@@ -91,12 +91,14 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 		"delete configmaps -n default", "delete leases.coordination.k8s.io -n "+namespace)
 }
 
-func TestOneNamespaceIsWatchedWithRightsInNoOther(t *testing.T) {
-	kubectl(t, "create", "namespace", "team")
-	t.Cleanup(func() { kubectl(t, "delete", "namespace", "team") })
-	install(t, chartFolder(), "--set", "watchNamespace=team")
-	mustAnswer(t, operator, true, "create pods -n team", "watch trainingjobs.sailor.dev -n team", "create configmaps -n team", "patch secrets -n team", "watch nodes",
-		"watch pods -A") // those elsewhere use GPUs, too
+func TestSomeNamespacesAreWatchedWithRightsInNoOthers(t *testing.T) {
+	for _, namespace := range []string{"team", "second"} {
+		kubectl(t, "create", "namespace", namespace)
+		t.Cleanup(func() { kubectl(t, "delete", "namespace", namespace) })
+	}
+	install(t, chartFolder(), "--set", "watchNamespaces={team,second}")
+	mustAnswer(t, operator, true, "create pods -n team", "watch trainingjobs.sailor.dev -n team", "create configmaps -n team", "patch secrets -n team", "create pods -n second",
+		"watch jobrecords.sailor.dev -n second", "watch nodes", "watch pods -A") // those elsewhere use GPUs, too
 	mustAnswer(t, operator, false, "create pods -n default", "delete pods -n default", "watch trainingjobs.sailor.dev -A", "watch configmaps -A",
 		"watch jobrecords.sailor.dev -A", "patch gpupools.sailor.dev --subresource=status")
 }

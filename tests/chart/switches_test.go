@@ -11,7 +11,7 @@ import (
 var switches = []string{
 	"leaderElection.enabled=false,replicas=1",
 	"callback.enabled=false",
-	"watchNamespace=default",
+	"watchNamespaces={default,kube-public}",
 	"networkPolicy.enabled=false",
 	"statusPage.service=true",
 	"podDisruptionBudget.enabled=false",

@@ -36,7 +36,8 @@ unpack() {
   container=$(buildah from --pull=never "sailor-$1")
   rm -rf "${folder:?}/$1"
   cp -a "$(buildah mount "$container")" "$folder/$1"
-  buildah inspect --type image --format '{{json .OCIv1.Config}}' "sailor-$1" >"$folder/$1.json"
+  buildah inspect --type image "sailor-$1" |
+    python3 -c 'import json, sys; json.dump(json.load(sys.stdin)["OCIv1"]["config"], sys.stdout)' >"$folder/$1.json"
   buildah rm "$container" >/dev/null
 }
 

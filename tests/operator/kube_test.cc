@@ -19,6 +19,7 @@ using sailor::testing::FakeApi;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 constexpr const char* kPodPath = "/api/v1/namespaces/default/pods";
 
@@ -214,10 +215,33 @@ Json gpu_pod(const std::string& namespace_name, const std::string& name, bool is
   return pod;
 }
 
-TEST(Caches, OfOneNamespaceHoldTheGpusThatJobsElsewhereUse) {
-  Caches caches("team");
+TEST(Store, ListOfANamespaceReplacesTheObjectsOfThisNamespaceOnly) {
+  Store store;
+  store.expect_lists_of({"team", "other"});
+  const auto job = [](const std::string& namespace_name, const std::string& name) {
+    return Json{{"metadata", {{"name", name}, {"namespace", namespace_name}, {"uid", namespace_name + name}}}};
+  };
+  store.replace({job("team", "a"), job("team", "b")}, "team");
+  EXPECT_FALSE(store.is_synced()) << "a list is missing";
+  store.replace({job("other", "a")}, "other");
+  EXPECT_TRUE(store.is_synced());
+
+  std::vector<std::string> changes;
+  store.on_change([&](const Json* before, const Json* now) {
+    changes.push_back((now == nullptr ? "-" : "+") + to_string(key_of(now == nullptr ? *before : *now)));
+  });
+  store.replace({job("team", "b"), job("team", "c")}, "team");
+  EXPECT_THAT(changes, UnorderedElementsAre("-team/a", "+team/c"));
+  EXPECT_NE(store.find({"other", "a"}), nullptr);
+  store.replace({}, "other");
+  EXPECT_EQ(store.all().size(), 2);
+}
+
+TEST(Caches, OfSomeNamespacesHoldTheGpusThatJobsElsewhereUse) {
+  Caches caches({"team", "second"});
   caches.foreign_pods.replace({gpu_pod("team", "own", true), gpu_pod("team", "notebook", false),
-                               gpu_pod("other", "of-another-release", true), gpu_pod("other", "batch", false)});
+                               gpu_pod("second", "own", true), gpu_pod("other", "of-another-release", true),
+                               gpu_pod("other", "batch", false)});
   std::vector<std::string> names;
   for (const Object& pod : caches.foreign_pods.all()) {
     EXPECT_EQ(gpus_of_pod(*pod), 2);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +14,11 @@ namespace {
 
 using kube::Json;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // Answers reviews of access, as an API server does.
@@ -104,8 +107,8 @@ TEST_F(SelfCheck, LeaseThatNobodyRenewsIsAProblem) {
   EXPECT_THAT(problems(check()), ElementsAre(HasSubstr("nobody holds the Lease")));
 }
 
-TEST_F(SelfCheck, OperatorOfOneNamespaceNeedsNoRightsElsewhere) {
-  options.watch_namespace = "team";
+TEST_F(SelfCheck, OperatorOfSomeNamespacesNeedsNoRightsElsewhere) {
+  options.namespaces = {"team", "other"};
   options.elects_leader = false;
   const auto lines = check();
   EXPECT_THAT(problems(lines), IsEmpty());
@@ -113,7 +116,13 @@ TEST_F(SelfCheck, OperatorOfOneNamespaceNeedsNoRightsElsewhere) {
     return line.text.find("gpupools.sailor.dev/") != std::string::npos;
   };
   EXPECT_TRUE(std::ranges::none_of(lines, asks_for_pools));
-  EXPECT_THAT(server.requests, ::testing::Contains("GET /apis/sailor.dev/v1alpha1/namespaces/team/trainingjobs"));
+  for (const char* list : {"team/trainingjobs", "other/trainingjobs", "other/jobrecords"})
+    EXPECT_THAT(server.requests, Contains(fmt::format("GET /apis/sailor.dev/v1alpha1/namespaces/{}", list)));
+  EXPECT_THAT(server.requests, Not(Contains("GET /apis/sailor.dev/v1alpha1/trainingjobs")));
+
+  server.forbidden_verb = "delete";
+  EXPECT_THAT(problems(check()), AllOf(SizeIs(10), Contains(HasSubstr("may delete pods in namespace team: ")),
+                                       Contains(HasSubstr("may delete pods in namespace other: "))));
 }
 
 }  // namespace

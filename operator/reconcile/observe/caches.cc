@@ -1,5 +1,7 @@
 #include "operator/reconcile/observe/caches.h"
 
+#include <algorithm>
+
 #include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
 #include "operator/model/node_labels.h"
@@ -60,9 +62,10 @@ std::vector<std::string> tags_of_pod(const Json& pod) {
 }
 
 // Pods of Sailor in the watched namespaces are in the other store.
-kube::Store::Trim foreign_gpu_use(const std::string& watched_namespace) {
-  return [watched_namespace](const Json& pod) -> std::optional<Json> {
-    const bool is_watched = watched_namespace.empty() || kube::namespace_of(pod) == watched_namespace;
+kube::Store::Trim foreign_gpu_use(const std::vector<std::string>& namespaces) {
+  return [namespaces](const Json& pod) -> std::optional<Json> {
+    const bool is_watched =
+        namespaces.empty() || std::ranges::find(namespaces, kube::namespace_of(pod)) != namespaces.end();
     if (is_watched && !kube::label_of(pod, kJobNameLabel).empty()) return std::nullopt;
     return gpu_use(pod);
   };
@@ -90,17 +93,20 @@ std::string job_tag(const JobKey& job) { return label_tag(job.namespace_name, sh
 std::string node_tag(const std::string& node) { return "node/" + node; }
 std::string pod_tag(const std::string& pod_uid) { return "pod/" + pod_uid; }
 
-Caches::Caches(const std::string& watched_namespace)
+Caches::Caches(const std::vector<std::string>& namespaces)
     : jobs(without_managed_fields),
       pods(without_managed_fields, tags_of_pod),
-      foreign_pods(foreign_gpu_use(watched_namespace)),
+      foreign_pods(foreign_gpu_use(namespaces)),
       nodes(identity_or_gpu_node),
       pools(without_managed_fields),
       priority_classes(without_managed_fields),
       profiles(without_managed_fields),
       records(without_managed_fields),
       plan_maps(generation_shown),
-      scale_ups(word_about_pod, tags_of_event) {}
+      scale_ups(word_about_pod, tags_of_event) {
+  if (namespaces.empty()) return;
+  for (kube::Store* store : {&jobs, &pods, &records, &plan_maps, &scale_ups}) store->expect_lists_of(namespaces);
+}
 
 bool Caches::are_synced() const {
   for (const kube::Store* store :

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "operator/kube/store.h"
 
@@ -16,8 +17,8 @@ std::string node_tag(const std::string& node);  // the pods that run on the node
 std::string pod_tag(const std::string& pod_uid);
 
 struct Caches {
-  // `watched_namespace` is the only namespace whose jobs the operator runs; empty: all namespaces.
-  explicit Caches(const std::string& watched_namespace = {});
+  // The operator runs the jobs of these namespaces; none: of all.
+  explicit Caches(const std::vector<std::string>& namespaces = {});
 
   kube::Store jobs;
   kube::Store pods;          // the pods with the labels of Sailor in the watched namespaces; they have the tags above
