@@ -49,7 +49,7 @@ unit: cpp ## run the short C++ tests, which need no cluster
 	@python3 scripts/run_tests.py unit
 
 test-all: all tools ## run everything: linters, tests with a fresh random seed, whole explorations, images, sanitizers
-	@scripts/setup.sh images
+	@scripts/setup.sh images browser
 	@python3 scripts/run_tests.py --fresh-seed lint tidy unit slow long gpu cluster
 	@$(MAKE) --no-print-directory asan tsan
 

@@ -5,6 +5,7 @@
 #   scripts/setup.sh tools    also clang-format and clang-tidy
 #   scripts/setup.sh cuda     also the libraries of CUDA, 2 GB, for `make gpu`
 #   scripts/setup.sh images   also what builds the images of docker/Dockerfile in `make test-all`
+#   scripts/setup.sh browser  also Chromium and axe, with which tests look at pages
 #   scripts/setup.sh programs what the programs alone need, as in docker/Dockerfile: neither Prometheus nor Go
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +19,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libexpat1-dev
 )
 ! asked_for tools || packages+=(clang-format)
+! asked_for browser || packages+=(chromium fonts-dejavu-core)
 ! asked_for images || packages+=(buildah mmdebstrap)
 minimum_go=1.24
 
@@ -86,6 +88,7 @@ go_is_new_enough() {
 install_packages
 unpack_wheels scripts/wheels.txt .deps/torch
 ! asked_for cuda || unpack_wheels scripts/wheels-cuda.txt .deps/cuda
+! asked_for browser || unpack_wheels scripts/wheels-browser.txt .deps/browser
 # Debian's clang-tidy 19 also examines the headers of libraries, of which it reports nothing: 20 s a file instead of 4 s.
 ! asked_for tools || unpack_wheels scripts/wheels-tidy.txt .deps/tidy
 asked_for programs || unpack_prometheus

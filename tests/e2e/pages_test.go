@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sailor.dev/tests/browser"
 	"sailor.dev/tests/cluster/testcluster"
 	"sailor.dev/tests/installation"
 	"sailor.dev/tests/trainingjob"
@@ -51,9 +52,14 @@ func TestTheStatusPageShowsARunningJobAndItsPlanAndForgetsItWithTheJob(t *testin
 			t.Errorf("the page lacks %q: %s", part, text)
 		}
 	}
-	if _, text, err := page(w.ctx, "/"); err != nil || !strings.Contains(text, `href="`+path[1:]+`"`) {
-		t.Errorf("the page of all jobs does not refer to the job: %v: %s", err, text)
+	_, ofAll, err := page(w.ctx, "/")
+	if err != nil || !strings.Contains(ofAll, `href="`+path[1:]+`"`) {
+		t.Errorf("the page of all jobs does not refer to the job: %v: %s", err, ofAll)
 	}
+	t.Run("in a browser", func(t *testing.T) {
+		browser.Check(t, "the page of the job", text)
+		browser.Check(t, "the page of all jobs", ofAll)
+	})
 	if _, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "delete", "tj", w.job); err != nil {
 		t.Fatal(err)
 	}
