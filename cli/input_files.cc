@@ -41,7 +41,7 @@ Result<KnownCluster> read_known_cluster(const Inputs& inputs, const JobSpec& job
   }
   auto live = read_live_cluster(*inputs.live, job, job_document);
   if (!live) return tl::unexpected(std::move(live.error()));
-  return KnownCluster{.file = {std::move(live->existing), std::move(live->network)},
+  return KnownCluster{.file = {std::move(live->existing), std::move(live->network), {}},
                       .profiles = std::move(live->profiles),
                       .growable = std::move(live->growable),
                       .notes = std::move(live->notes)};
@@ -97,6 +97,7 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
                     .healthy = std::move(cluster->cluster),
                     .slow = *std::move(slow),
                     .growable = std::move(known->growable),
+                    .node_selectors = std::move(cluster->node_selectors),
                     .notes = std::move(known->notes),
                     .simulator = std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network),
                                                              *std::move(execution))};

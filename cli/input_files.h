@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +22,8 @@ struct InputFiles {
   ClusterState healthy;                  // the cluster without slow nodes
   std::vector<SlowNode> slow;            // the nodes that are slow in `cluster`
   std::optional<ClusterState> growable;  // of a live cluster: with the nodes by which its pools can grow
-  std::vector<std::string> notes;        // what could not be read, or is left out
+  std::map<PoolKey, std::map<std::string, std::string>> node_selectors;  // ClusterFile::node_selectors
+  std::vector<std::string> notes;                                        // what could not be read, or is left out
   std::unique_ptr<Simulator> simulator;
 };
 

@@ -88,26 +88,29 @@ Result<PoolDeclaration> read_pool(const SourceDocument& document) {
 }
 
 // Several GpuPools may describe nodes of the same pool, but they must agree about everything except the nodes.
-Result<void> check_agreement(const SourceDocument& document, const ClusterState& cluster, const Pool& pool) {
-  const Pool* known = cluster.find(pool.key);
+Result<void> check_agreement(const SourceDocument& document, const ClusterFile& file, const Pool& pool,
+                             const std::map<std::string, std::string>& node_selector) {
+  const Pool* known = file.cluster.find(pool.key);
   const bool agrees =
       known == nullptr ||
-      (known->price_per_gpu == pool.price_per_gpu && known->region == pool.region &&
-       known->whole_nodes == pool.whole_nodes && known->gpus_per_node == pool.gpus_per_node &&
-       known->inter_node_bandwidth == pool.inter_node_bandwidth && known->node_lifetime == pool.node_lifetime);
+      (file.node_selectors.at(pool.key) == node_selector && known->price_per_gpu == pool.price_per_gpu &&
+       known->region == pool.region && known->whole_nodes == pool.whole_nodes &&
+       known->gpus_per_node == pool.gpus_per_node && known->inter_node_bandwidth == pool.inter_node_bandwidth &&
+       known->node_lifetime == pool.node_lifetime);
   if (agrees) return {};
   return tl::unexpected(document.located(
       {ErrorCode::kInvalidArgument,
        fmt::format("spec: pool {} is described twice with different values; keep one", to_string(pool.key))}));
 }
 
-Result<void> add_pool(const SourceDocument& document, StatedGpus& stated, ClusterState& cluster) {
+Result<void> add_pool(const SourceDocument& document, StatedGpus& stated, ClusterFile& file) {
   const auto declaration = read_pool(document);
   if (!declaration) return tl::unexpected(declaration.error());
   if (auto added = add_stated_gpu(*declaration, stated); !added) return tl::unexpected(document.located(added.error()));
   Pool pool = pool_of(*declaration, declaration->nodes.value());
-  if (auto agrees = check_agreement(document, cluster, pool); !agrees) return agrees;
-  cluster.pools.push_back(std::move(pool));
+  if (auto agrees = check_agreement(document, file, pool, declaration->node_selector); !agrees) return agrees;
+  file.node_selectors[pool.key] = declaration->node_selector;
+  file.cluster.pools.push_back(std::move(pool));
   return {};
 }
 
@@ -157,12 +160,12 @@ Result<ExecutionModel> read_execution_model(const std::filesystem::path& file) {
 Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   const auto documents = read_documents(file);
   if (!documents) return tl::unexpected(documents.error());
-  ClusterFile result{{}, google_cloud_network()};
+  ClusterFile result{.cluster = {}, .network = google_cloud_network(), .node_selectors = {}};
   int networks = 0;
   StatedGpus stated;
   for (const SourceDocument& document : *documents) {
     if (document.kind() == "GpuPool") {
-      if (auto added = add_pool(document, stated, result.cluster); !added) return tl::unexpected(added.error());
+      if (auto added = add_pool(document, stated, result); !added) return tl::unexpected(added.error());
     } else if (document.kind() == "NetworkModel") {
       auto network = from_document(document, network_from_manifest);
       if (!network) return tl::unexpected(network.error());

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "core/manifest/manifest.h"
 #include "core/manifest/source.h"
@@ -20,6 +22,7 @@ Result<JobSpec> job_of(const SourceDocument& document);
 struct ClusterFile {
   ClusterState cluster;  // a pool has `nodes` nodes, or `maxNodes` if `nodes` is absent
   NetworkModel network;
+  std::map<PoolKey, std::map<std::string, std::string>> node_selectors;  // PoolDeclaration::node_selector of each pool
 };
 
 Result<ClusterFile> read_cluster(const std::filesystem::path& file);

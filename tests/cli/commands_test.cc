@@ -182,6 +182,31 @@ TEST_F(Commands, RenderPrintsOnePodForEachNodeThatThePlanUses) {
   }
 }
 
+TEST_F(Commands, RenderAsksForTheLabelsThatAPoolStates) {
+  const std::string pool = write("pool.yaml", R"(apiVersion: sailor.dev/v1alpha1
+kind: GpuPool
+metadata: {name: reserved}
+spec:
+  region: us-central1
+  zone: us-central1-a
+  accelerator: nvidia-l4
+  provisioning: OnDemand
+  gpusPerNode: 2
+  nodes: 8
+  nodeSelector: {cloud.google.com/reservation-name: training}
+)");
+  std::ostringstream out;
+  std::ostringstream notes;
+  RenderArguments arguments{.inputs = {kJob, pool, ""}, .trainer_image = "t", .format = Format::kJson};
+  const auto done = run_render(arguments, out, notes);
+  ASSERT_TRUE(done) << done.error().message;
+  for (const auto& pod : nlohmann::json::parse(out.str()).at("items")) {
+    const auto& selector = pod.at("spec").at("nodeSelector");
+    EXPECT_EQ(selector.at("cloud.google.com/reservation-name"), "training");
+    EXPECT_EQ(selector.at("topology.kubernetes.io/zone"), "us-central1-a");
+  }
+}
+
 TEST_F(Commands, EveryExampleIsValid) {
   for (const auto& entry : std::filesystem::directory_iterator(std::string(SAILOR_SOURCE_DIR) + "/crds/examples")) {
     if (entry.path().extension() != ".yaml") continue;
