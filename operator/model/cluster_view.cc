@@ -172,6 +172,8 @@ int NodeView::used_by_others(const std::string& job_uid) const {
   return sum;
 }
 
+int NodeView::gpus_left_to(const std::string& job_uid) const { return std::max(0, gpus - used_by_others(job_uid)); }
+
 bool NodeView::is_removed_on_purpose() const {
   return is_cordoned || std::ranges::find(taints, kAutoscalerTaint, &Taint::key) != taints.end();
 }

@@ -45,6 +45,7 @@ struct NodeView {
 
   [[nodiscard]] int used_gpus() const;  // may be more than `gpus`, because claims count
   [[nodiscard]] int used_by_others(const std::string& job_uid) const;
+  [[nodiscard]] int gpus_left_to(const std::string& job_uid) const;  // those that the job uses, and those of nobody
   // Whether a new pod may run on the node, if the pod fits and tolerates it.
   [[nodiscard]] bool takes_pods() const { return is_ready && !is_cordoned && !is_terminating; }
   // Whether somebody in the cluster is about to remove the node, and not its cloud.

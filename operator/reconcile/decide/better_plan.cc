@@ -65,7 +65,7 @@ std::optional<PolicyResult> change_to_better_plan(const Observation& observation
     requeue(result, time_until(observation.now, refusal->retry_at + kRefusalPause));
     return result;
   }
-  NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart, /*leaves_nodes=*/true};
+  NodeQuery query = NodeQuery::for_change(mode);
   if (Competition(observation).leaves_nodes_for_now()) requeue(result, kLongestTurn);
   BetterPlan better = look_for_better_plan(observation, record, query);
   if (better.lookup.answer != nullptr && !better.is_found && may_ask_for_new_nodes(observation)) {

@@ -64,7 +64,7 @@ bool Competition::may_use(const NodeView& node) const { return node.takes_pods()
 int Competition::free_gpus() const {
   int sum = 0;
   for (const NodeView& node : observation_.cluster.nodes) {
-    if (may_use(node)) sum += std::max(0, node.gpus - node.used_by_others(observation_.job.uid));
+    if (may_use(node)) sum += node.gpus_left_to(observation_.job.uid);
   }
   return sum;
 }
@@ -182,7 +182,7 @@ const Rival* Competition::find_claimant(const NodeView& node) const {
 
 const Rival* Competition::find_holder(const Slot& slot) const {
   const NodeView* node = observation_.cluster.find_node(slot.node);
-  if (node == nullptr || node->gpus - node->used_by_others(observation_.job.uid) >= slot.gpus) return nullptr;
+  if (node == nullptr || node->gpus_left_to(observation_.job.uid) >= slot.gpus) return nullptr;
   const auto holds = [&](const Rival& rival) { return is_lower(rival) && used_by(*node, rival.uid) > 0; };
   const auto found = std::ranges::find_if(observation_.rivals, holds);
   return found == observation_.rivals.end() ? nullptr : &*found;

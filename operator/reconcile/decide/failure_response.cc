@@ -68,7 +68,7 @@ bool is_still_free(const Observation& observation, const Slot& slot) {
   const PodView* pod = find_pod(observation, slot.pod);
   const NodeView* node = observation.cluster.find_node(slot.node);
   if ((pod != nullptr && !pod->has_ended()) || node == nullptr) return true;
-  return node->gpus - node->used_by_others(observation.job.uid) >= slot.gpus;
+  return node->gpus_left_to(observation.job.uid) >= slot.gpus;
 }
 
 PolicyResult restart(const Observation& observation, const TrainerFailure& failure) {

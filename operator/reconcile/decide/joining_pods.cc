@@ -74,7 +74,7 @@ std::optional<Time> newest_node_came_at(const Observation& observation, const Ge
 
 // Looks for a better plan on existing nodes that the change does not use. Some may have become free since it began.
 BetterPlan look_elsewhere(const Observation& observation, const GenerationRecord& record) {
-  NodeQuery query{NodeScope::kExisting, {}, false, /*leaves_nodes=*/true};
+  NodeQuery query = NodeQuery::for_change(ElasticityMode::kLive);
   for (const PodView* pod : joining_pods(observation, record)) query.lost_pods.insert(pod->name);
   return look_for_better_plan(observation, record.running.value(), query);
 }
@@ -110,7 +110,8 @@ std::optional<PolicyResult> replace_change(const Observation& observation, const
     if (elsewhere.lookup.answer == nullptr) return ask_planner(elsewhere.lookup);
     if (!elsewhere.is_found) return std::nullopt;
   }
-  const NodeQuery query{is_over ? NodeScope::kGrowable : NodeScope::kExisting, {}, false, /*leaves_nodes=*/true};
+  NodeQuery query = NodeQuery::for_change(ElasticityMode::kLive);
+  if (is_over) query.scope = NodeScope::kGrowable;
   const BetterPlan better = look_for_better_plan(observation, record.running.value(), query);
   if (better.lookup.answer == nullptr) return ask_planner(better.lookup);
   if (better.is_found) return replace(observation, record, better);

@@ -26,7 +26,7 @@ std::optional<PolicyResult> follow_changed_spec(const Observation& observation) 
   if (record.spec_generation == observation.job.spec_generation) return std::nullopt;
   const ElasticityMode mode = observation.job.spec->elasticity;
   if (mode == ElasticityMode::kOff) return keep_plan(observation);
-  const NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart, /*leaves_nodes=*/true};
+  const NodeQuery query = NodeQuery::for_change(mode);
   const PlanLookup lookup = look_up_plan(observation, usable_nodes(observation, query), record.plan);
   if (!lookup.has_plan()) {
     PolicyResult result = ask_planner(lookup);

@@ -92,7 +92,7 @@ bool is_better(const Observation& observation, const PlannedJob& other, const Sl
 std::optional<PolicyResult> change_plan(const Observation& observation, const SlowRoles& slow) {
   const GenerationRecord& record = observation.record.value();
   const ElasticityMode mode = observation.job.spec->elasticity;
-  const NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart, /*leaves_nodes=*/true};
+  const NodeQuery query = NodeQuery::for_change(mode);
   const PlanLookup lookup = look_up_better_plan(observation, record, query);
   if (!lookup.has_plan()) return ask_planner(lookup);
   const PlannedJob& other = *lookup.answer->result;

@@ -22,6 +22,11 @@ struct NodeQuery {
   bool replaces_pods = false;       // all pods of the job will be replaced, so their GPUs count as free
   bool leaves_nodes = false;        // further nodes are left to jobs without GPUs (Competition::is_left_to_others)
   GpusByNode taken = {};            // the GPUs of other jobs that count as free
+
+  // The nodes for another plan of a job that trains.
+  [[nodiscard]] static NodeQuery for_change(ElasticityMode mode) {
+    return {.replaces_pods = mode == ElasticityMode::kRestart, .leaves_nodes = true};
+  }
 };
 
 // Omits the nodes that are about to be terminated, quarantined, or fully used by other pods, and those whose GPUs a job
