@@ -200,6 +200,7 @@ void read_manifest(const Json& value, Result<T> (*from_manifest)(const Json&)) {
 Input manifests() {
   std::vector<Json> documents;
   for (const auto& entry : std::filesystem::directory_iterator("crds/examples")) {
+    if (entry.path().extension() != ".yaml") continue;
     const auto read = read_documents(entry.path());
     for (const SourceDocument& document : read.value()) documents.push_back(document.value);
   }

@@ -29,6 +29,7 @@ type reader struct {
 	t           *testing.T
 	cluster     *testcluster.Cluster
 	page        []section
+	variables   string // commands that set what all others need
 	desk        string // the folder in which the commands run
 	notes       string // the folder of what was asked of programs of the cloud
 	environment []string
@@ -58,10 +59,10 @@ func emptyPools(root string) config.Config {
 	}}
 }
 
-func newReader(t *testing.T) *reader {
+func newReader(t *testing.T, page string) *reader {
 	t.Helper()
 	root := repositoryRoot(t)
-	page, err := os.ReadFile(filepath.Join(root, "docs", "gke.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func newReader(t *testing.T) *reader {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 
-	r := &reader{t: t, cluster: cluster, page: sections(string(page)), desk: t.TempDir(), notes: t.TempDir()}
+	r := &reader{t: t, cluster: cluster, page: sections(string(text)), desk: t.TempDir(), notes: t.TempDir()}
 	shims := t.TempDir()
 	for name := range programs {
 		text := script(name, r.notes, filepath.Join(root, "build", "bin"), strings.TrimPrefix(server.URL, "http://"))
@@ -94,17 +95,17 @@ func newReader(t *testing.T) *reader {
 	return r
 }
 
-// follow runs the commands of the sections whose headings match, after the variables that the page sets at its beginning.
+// follow runs the commands of the sections whose headings match, each after the variables.
 func (r *reader) follow(headings string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 3*time.Minute)
 	defer cancel()
 	matches := regexp.MustCompile(headings)
-	for i, section := range r.page {
-		if i > 0 && !matches.MatchString(section.heading) {
+	for _, section := range r.page {
+		if !matches.MatchString(section.heading) {
 			continue
 		}
-		command := exec.CommandContext(ctx, "bash", "-c", "set -euo pipefail\n"+r.page[0].commands+section.commands)
+		command := exec.CommandContext(ctx, "bash", "-c", "set -euo pipefail\n"+r.variables+section.commands)
 		command.Dir, command.Env, command.WaitDelay = r.desk, r.environment, time.Second
 		if output, err := command.CombinedOutput(); err != nil {
 			r.t.Fatalf("the commands of %q: %v\n%s", section.heading, err, output)
@@ -145,7 +146,8 @@ spec:
 ---`
 
 func TestTheCommandsOfThePageAboutGKEWork(t *testing.T) {
-	r := newReader(t)
+	r := newReader(t, "gke.md")
+	r.variables = r.page[0].commands // the page begins with them
 	ofGKE := fmt.Sprintf(managedKind, "podmonitorings", "PodMonitoring") + fmt.Sprintf(managedKind, "rules", "Rules") + fmt.Sprintf(volume, t.TempDir())
 	if _, err := r.cluster.KubectlWithInput(t.Context(), ofGKE, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
