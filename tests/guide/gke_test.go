@@ -98,7 +98,7 @@ func newReader(t *testing.T, page string) *reader {
 // follow runs the commands of the sections whose headings match, each after the variables.
 func (r *reader) follow(headings string) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	defer cancel()
 	matches := regexp.MustCompile(headings)
 	for _, section := range r.page {
@@ -180,7 +180,7 @@ func (r *reader) awaitTraining() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(r.t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	defer cancel()
 	var last trainingjob.Job
 	err = jobs.Until(ctx, "gpt2", func(job trainingjob.Job) (bool, error) {
