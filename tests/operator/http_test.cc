@@ -14,6 +14,7 @@
 #include "operator/kube/http_transport.h"
 #include "tests/core/net/tcp_peer.h"
 #include "tests/core/net/test_authority.h"
+#include "tests/support/shared_value.h"
 
 namespace sailor {
 namespace {
@@ -173,7 +174,7 @@ class AgentsWithCredentials : public ::testing::Test {
   }
 
   const net::testing::TestAuthority authority;
-  std::atomic<std::shared_ptr<const net::TlsSettings>> own = authority.shared(operator_uri());
+  SharedValue<std::shared_ptr<const net::TlsSettings>> own{authority.shared(operator_uri())};
   Signal signal;
 };
 

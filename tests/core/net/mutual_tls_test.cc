@@ -1,6 +1,5 @@
 // Server and client over TLS, with certificates that name programs instead of hosts.
 #include <array>
-#include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "core/net/tls.h"
 #include "tests/core/net/tcp_peer.h"
 #include "tests/core/net/test_authority.h"
+#include "tests/support/shared_value.h"
 
 namespace sailor::net {
 namespace {
@@ -33,7 +33,7 @@ struct TlsServed {
     return HttpClient(https_url("127.0.0.1", port), {.tls = client}).send({.target = target});
   }
 
-  std::atomic<std::shared_ptr<const TlsSettings>> tls;
+  SharedValue<std::shared_ptr<const TlsSettings>> tls;
   const int port = testing::free_port();
   const std::unique_ptr<HttpServer> server =
       HttpServer::listen(fmt::format("127.0.0.1:{}", port),
