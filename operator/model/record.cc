@@ -14,19 +14,29 @@ std::string time_text(Time time) { return to_rfc3339_micro(time); }
 Time time_from(const std::string& text) { return parse_rfc3339(text).value_or(Time()); }
 
 Json summary_json(const PlanSummary& summary) {
+  Json others = Json::array();
+  for (const OtherPlan& other : summary.others) {
+    others.push_back({{"iterationSeconds", other.iteration_seconds},
+                      {"costPerIteration", other.cost_per_iteration},
+                      {"gpus", other.gpus}});
+  }
   return {{"iterationSeconds", summary.iteration_seconds},
           {"tokensPerSecond", summary.tokens_per_second},
           {"gpuCostPerIteration", summary.gpu_cost_per_iteration},
           {"trafficCostPerIteration", summary.traffic_cost_per_iteration},
           {"costPerHour", summary.cost_per_hour},
           {"boundRatio", summary.bound_ratio},
-          {"failuresPerHour", summary.failures_per_hour}};
+          {"failuresPerHour", summary.failures_per_hour},
+          {"others", std::move(others)}};
 }
 
 PlanSummary summary_from(const Json& json) {
-  return {json.at("iterationSeconds"),        json.at("tokensPerSecond"), json.at("gpuCostPerIteration"),
-          json.at("trafficCostPerIteration"), json.at("costPerHour"),     json.at("boundRatio"),
-          json.value("failuresPerHour", 0.0)};
+  PlanSummary summary{json.at("iterationSeconds"),        json.at("tokensPerSecond"), json.at("gpuCostPerIteration"),
+                      json.at("trafficCostPerIteration"), json.at("costPerHour"),     json.at("boundRatio"),
+                      json.value("failuresPerHour", 0.0)};
+  for (const Json& other : json.value("others", Json::array()))
+    summary.others.push_back({other.at("iterationSeconds"), other.at("costPerIteration"), other.at("gpus")});
+  return summary;
 }
 
 PoolKey pool_from(const Json& json) {

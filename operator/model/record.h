@@ -31,6 +31,14 @@
 namespace sailor {
 
 // The part of the planner's estimate that the status shows.
+// A plan for the same GPUs that is faster or cheaper than the chosen one, but not both.
+struct OtherPlan {
+  double iteration_seconds = 0;
+  double cost_per_iteration = 0;
+  int gpus = 0;
+  friend bool operator==(const OtherPlan&, const OtherPlan&) = default;
+};
+
 struct PlanSummary {
   double iteration_seconds = 0;
   double tokens_per_second = 0;
@@ -38,7 +46,8 @@ struct PlanSummary {
   double traffic_cost_per_iteration = 0;
   double cost_per_hour = 0;
   double bound_ratio = 0;
-  double failures_per_hour = 0;  // ExpectedLoss::failures_per_hour
+  double failures_per_hour = 0;        // ExpectedLoss::failures_per_hour
+  std::vector<OtherPlan> others = {};  // some that the planner found, the fastest first
   friend bool operator==(const PlanSummary&, const PlanSummary&) = default;
 
   [[nodiscard]] double cost_per_iteration() const { return gpu_cost_per_iteration + traffic_cost_per_iteration; }

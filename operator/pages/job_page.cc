@@ -1,6 +1,7 @@
 #include "operator/pages/job_page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <ranges>
 #include <set>
@@ -30,6 +31,8 @@ using report::percent;
 using report::Row;
 
 constexpr double kClearlyBelowPlan = 0.9;
+constexpr double kSecondsPerHour = 3600;
+constexpr double kMillion = 1e6;
 
 std::string seconds_text(double seconds) { return duration(Seconds(std::max(0.0, seconds))); }
 
@@ -149,8 +152,8 @@ std::string why_text(const Generation& generation) {
         "exists is unknown.",
         percent(std::min(1.0, summary.bound_ratio)));
   if (summary.failures_per_hour > 0)
-    text +=
-        fmt::format(" One of its nodes is expected to fail every {}.", seconds_text(3600 / summary.failures_per_hour));
+    text += fmt::format(" One of its nodes is expected to fail every {}.",
+                        seconds_text(kSecondsPerHour / summary.failures_per_hour));
   return text;
 }
 
@@ -167,6 +170,37 @@ Element pods_table(const Generation& generation) {
                      report::pool_text(slot.pool), counted(slot.gpus), numbers}});
   }
   return report::figure("", report::table({{"Pod"}, {"Node"}, {"Pool"}, {"GPUs", true}, {"Stages"}}, rows));
+}
+
+// "20 % slower, 35 % cheaper": another plan beside the one in use.
+std::string compared(const PlanSummary& used, const OtherPlan& other) {
+  const double speed = used.iteration_seconds / other.iteration_seconds;
+  std::string text = fmt::format("{} {}", percent(std::abs(1 - speed)), speed < 1 ? "slower" : "faster");
+  if (used.cost_per_iteration() <= 0) return text;  // nothing has a price
+  const double cost = other.cost_per_iteration / used.cost_per_iteration();
+  return text + fmt::format(", {} {}", percent(std::abs(1 - cost)), cost < 1 ? "cheaper" : "dearer");
+}
+
+// The answer to: what would be better?
+Element other_plans_section(const Generation& generation) {
+  const PlanSummary& summary = generation.summary;
+  Element section("section");
+  section.add(heading("Other plans for these GPUs"));
+  if (summary.others.empty())
+    return section.add(Element("p").text("The planner found none that is faster or cheaper."));
+  const double tokens = summary.tokens_per_second * summary.iteration_seconds;
+  std::vector<Row> rows;
+  const auto add = [&](std::string name, double seconds, double cost, int gpus) {
+    rows.push_back({{std::move(name), seconds_text(seconds), counted(static_cast<long>(tokens / seconds)),
+                     money(cost / seconds * kSecondsPerHour), money(cost / tokens * kMillion), counted(gpus)}});
+  };
+  add("the plan in use", summary.iteration_seconds, summary.cost_per_iteration(), gpu_count(generation.plan));
+  for (const OtherPlan& other : summary.others)
+    add(compared(summary, other), other.iteration_seconds, other.cost_per_iteration, other.gpus);
+  section.add(Element("p").text("The job's objective and limits chose among them when the plan was made."));
+  const std::vector<report::Column> columns = {
+      {"Plan"}, {"Step", true}, {"Tokens/s", true}, {"$/hour", true}, {"$/million tokens", true}, {"GPUs", true}};
+  return section.add(report::figure("", report::table(columns, rows)));
 }
 
 Element plan_section(const ShownJob& view) {
@@ -259,7 +293,9 @@ std::string job_page(const ShownJob& view, Time now) {
   content.add(Element("h1").text(name)).add(verdict(status, now)).add(key_figures(status));
   content.add(obstacles_section(view, now));
   if (status.progress) content.add(time_section(*status.progress)).add(money_section(*status.progress));
-  content.add(plan_section(view)).add(changes_section(status.rescales));
+  content.add(plan_section(view));
+  if (const Generation* generation = shown_generation(view)) content.add(other_plans_section(*generation));
+  content.add(changes_section(status.rescales));
   return operator_page(name, content, now);
 }
 

@@ -30,6 +30,22 @@ TEST_F(LifeOfJob, NewJobIsPlannedPlacedAndTrained) {
   EXPECT_THAT(world.events(), Contains("Planned"));
 }
 
+TEST_F(LifeOfJob, RecordNamesOtherPlansThatThePlannerFound) {
+  start();
+  const auto gpus = [this] {
+    std::vector<int> of_others;
+    for (const OtherPlan& other : world.record().summary.others) of_others.push_back(other.gpus);
+    return of_others;
+  };
+  EXPECT_THAT(gpus(), ElementsAre(2, 1)) << "the plan in use has 3";
+  EXPECT_EQ(world.record().summary.others.at(0).iteration_seconds, 0.5);
+  world.add_node("c", 9);
+  world.settle();
+  world.pass(std::chrono::minutes(1));
+  world.settle();
+  EXPECT_THAT(gpus(), ElementsAre(11, 9, 7, 5, 3, 1)) << "the fastest, the cheapest and some between them";
+}
+
 TEST_F(LifeOfJob, AssignmentsHaveTheTimesThatTheGenerationWasPlannedWith) {
   world.agents_hang = true;  // so the operator sends the assignments again and again
   start();

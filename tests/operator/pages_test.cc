@@ -86,7 +86,12 @@ GenerationRecord a_record(std::int64_t generation) {
   record.reason = Reason::kNodePreempted;
   record.message = "node-c was about to be terminated.";
   record.decided_at = kNow;
-  record.summary.bound_ratio = 0.93;
+  record.summary = {.iteration_seconds = 2,
+                    .tokens_per_second = 1000,
+                    .gpu_cost_per_iteration = 0.002,
+                    .traffic_cost_per_iteration = 0.001,
+                    .bound_ratio = 0.93,
+                    .others = {{.iteration_seconds = 2.5, .cost_per_iteration = 0.0015, .gpus = 1}}};
   record.placement.slots = {{"job-3-0", kPool, "node-a", "node-a-uid", 2}};
   record.placement.replicas = {{0, 0, 0, 0}, {0, 1, 0, 1}};
   return record;
@@ -168,6 +173,16 @@ TEST(JobPage, ShowsThePlanThatTrainsWhileAnotherIsPrepared) {
   record.running = a_record(3);
   EXPECT_THAT(page_text({a_job("llama", running_status()), record, a_cluster()}),
               AllOf(HasSubstr("Plan 3 was made"), HasSubstr("Plan 4 is being prepared"), Not(HasSubstr("Plan 4 was"))));
+}
+
+TEST(JobPage, ComparesThePlanWithOthersThatTheJobCouldHave) {
+  ShownJob view{a_job("llama", running_status()), a_record(3), a_cluster()};
+  EXPECT_THAT(page_text(view), AllOf(HasSubstr("the plan in use 2 s 1,000 $5.40 $1.50 2"),
+                                     HasSubstr("20 % slower, 50 % cheaper 2.5 s 800 $2.16 $0.75 1")));
+  view.record->summary.gpu_cost_per_iteration = view.record->summary.traffic_cost_per_iteration = 0;
+  EXPECT_THAT(page_text(view), HasSubstr("20 % slower 2.5 s")) << "nothing has a price";
+  view.record->summary.others.clear();
+  EXPECT_THAT(page_text(view), HasSubstr("The planner found none that is faster or cheaper."));
 }
 
 TEST(JobPage, ShowsNoPlanOfAJobThatHoldsNoGpus) {

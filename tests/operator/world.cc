@@ -53,6 +53,12 @@ Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass
   planned.estimate.iteration = Seconds(1 / speed);
   planned.estimate.cost_per_hour = DollarsPerHour(used);
   planned.bound_throughput = used;
+  planned.alternatives = {{planned.plan, planned.estimate}};
+  for (int fewer = used - 1; fewer > 0; --fewer) {
+    EstimatedPlan& other = planned.alternatives.emplace_back(planned.alternatives.front());
+    other.plan.stages[0].replicas.resize(static_cast<std::size_t>(fewer), {gpus.front(), 1, 1});
+    other.estimate.iteration = Seconds(1.0 / fewer);
+  }
   return planned;
 }
 

@@ -11,6 +11,8 @@
 namespace sailor {
 namespace {
 
+constexpr std::size_t kOtherPlans = 6;  // as many as people compare
+
 OlderRecord older_of(const Generation& generation) {
   OlderRecord older{generation.generation, generation.is_leased, false, generation.members};
   std::erase_if(older.members, [](const Member& member) { return member.leaves; });
@@ -30,6 +32,21 @@ PlacedPlan place_plan(const Observation& observation, const PlanAnswer& answer, 
   }
   const Plan& plan = answer.result->plan;
   return {place({observation.job.key.name, plan, nodes, observation.cluster, pod_names(observation)}), query};
+}
+
+// Returns at most kOtherPlans alternatives: the fastest and the cheapest, and others that are spread between them.
+std::vector<OtherPlan> other_plans(const PlannedJob& planned) {
+  std::vector<OtherPlan> all;
+  for (const EstimatedPlan& other : planned.alternatives) {
+    const Estimate& estimate = other.estimate;
+    if (other.plan != planned.plan)
+      all.push_back({estimate.iteration.value(), estimate.cost_per_iteration().value(), gpu_count(other.plan)});
+  }
+  if (all.size() <= kOtherPlans) return all;
+  std::vector<OtherPlan> spread;
+  spread.reserve(kOtherPlans);
+  for (std::size_t i = 0; i < kOtherPlans; ++i) spread.push_back(all[i * (all.size() - 1) / (kOtherPlans - 1)]);
+  return spread;
 }
 
 // Like next_generation(), for a plan of the present spec. If the job trains and the change is voluntary, the present
@@ -113,6 +130,7 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
   next.plan = planned.plan;
   next.schedule_times = planned.schedule_times;
   next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);
+  next.summary.others = other_plans(planned);
   next.placement = std::move(*placed.placement);
   return begin_generation(observation, std::move(next));
 }
