@@ -187,7 +187,7 @@ Element other_plans_section(const Generation& generation) {
   Element section("section");
   section.add(heading("Other plans for these GPUs"));
   if (summary.others.empty())
-    return section.add(Element("p").text("The planner found none that is faster or cheaper."));
+    return section.add(Element("p").text("No other plan is known that is faster or cheaper."));
   const double tokens = summary.tokens_per_second * summary.iteration_seconds;
   std::vector<Row> rows;
   const auto add = [&](std::string name, double seconds, double cost, int gpus) {

@@ -182,7 +182,7 @@ TEST(JobPage, ComparesThePlanWithOthersThatTheJobCouldHave) {
   view.record->summary.gpu_cost_per_iteration = view.record->summary.traffic_cost_per_iteration = 0;
   EXPECT_THAT(page_text(view), HasSubstr("20 % slower 2.5 s")) << "nothing has a price";
   view.record->summary.others.clear();
-  EXPECT_THAT(page_text(view), HasSubstr("The planner found none that is faster or cheaper."));
+  EXPECT_THAT(page_text(view), HasSubstr("No other plan is known that is faster or cheaper."));
 }
 
 TEST(JobPage, ShowsNoPlanOfAJobThatHoldsNoGpus) {
