@@ -33,6 +33,7 @@ using report::Row;
 constexpr double kClearlyBelowPlan = 0.9;
 constexpr double kSecondsPerHour = 3600;
 constexpr double kMillion = 1e6;
+constexpr double kNoDifference = 0.005;  // what percent() rounds to nothing
 
 std::string seconds_text(double seconds) { return duration(Seconds(std::max(0.0, seconds))); }
 
@@ -172,13 +173,18 @@ Element pods_table(const Generation& generation) {
   return report::figure("", report::table({{"Pod"}, {"Node"}, {"Pool"}, {"GPUs", true}, {"Stages"}}, rows));
 }
 
+std::string difference(double ratio, const char* less, const char* equal, const char* more) {
+  if (std::abs(1 - ratio) < kNoDifference) return equal;
+  return fmt::format("{} {}", percent(std::abs(1 - ratio)), ratio < 1 ? less : more);
+}
+
 // "20 % slower, 35 % cheaper": another plan beside the one in use.
 std::string compared(const PlanSummary& used, const OtherPlan& other) {
   const double speed = used.iteration_seconds / other.iteration_seconds;
-  std::string text = fmt::format("{} {}", percent(std::abs(1 - speed)), speed < 1 ? "slower" : "faster");
+  std::string text = difference(speed, "slower", "as fast", "faster");
   if (used.cost_per_iteration() <= 0) return text;  // nothing has a price
   const double cost = other.cost_per_iteration / used.cost_per_iteration();
-  return text + fmt::format(", {} {}", percent(std::abs(1 - cost)), cost < 1 ? "cheaper" : "dearer");
+  return text + ", " + difference(cost, "cheaper", "for the same price", "dearer");
 }
 
 // The answer to: what would be better?
