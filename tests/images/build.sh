@@ -14,6 +14,9 @@ mkdir -p "$folder"
 say() { printf '[images] %s\n' "$*"; }
 buildah() { STORAGE_DRIVER=overlay command buildah --root "$folder/store" --runroot "$folder/run" "$@"; }
 
+# Containers are only means to an end here. None is left, nor a mount of one, however this ends.
+trap 'buildah rm --all >/dev/null 2>&1 || true' EXIT
+
 make_base() {
   local sources=/etc/apt/sources.list.d/debian.sources hooks=() container
   [ -e "$sources" ] || sources=/etc/apt/sources.list
