@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent
 USER = 65532
@@ -99,9 +100,10 @@ def owners(files):
 def compiled_headers(build, component):
     """Returns the headers of this machine that were compiled into the component: ninja knows of each object what was read for it."""
     headers, is_ours = set(), False
+    ours = tuple(f"{folder}/" for folder in COMPILED[component])
     for line in output("ninja", "-C", build, "-t", "deps").splitlines():
         if line and not line[0].isspace():
-            is_ours = line.startswith(tuple(f"{folder}/" for folder in COMPILED[component]))
+            is_ours = line.startswith(ours)
         elif is_ours and line.strip().startswith("/usr/"):
             headers.add(pathlib.Path(line.strip()).resolve())
     if not headers:
@@ -113,7 +115,7 @@ def describe_package(package, use):
     fields = output("dpkg-query", "--show", "--showformat=${Package}\t${Version}\t${Architecture}\t${source:Package}", package).split("\t")
     name, version, architecture, source = fields
     return {"type": "library", "bom-ref": f"deb:{name}", "name": name, "version": version,
-            "purl": f"pkg:deb/debian/{name}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={architecture}&distro=debian-12",
+            "purl": f"pkg:deb/debian/{urllib.parse.quote(name)}@{urllib.parse.quote(version)}?arch={architecture}&distro=debian-12",
             "properties": [{"name": "sailor:use", "value": use}, {"name": "sailor:source-package", "value": source}]}
 
 

@@ -32,7 +32,12 @@ func rootOf(t *testing.T, image string) string {
 // forEachFile calls a function with the path in the image of each file, folder and link.
 func forEachFile(t *testing.T, image string, see func(path string, info fs.FileInfo)) {
 	t.Helper()
-	root := rootOf(t, image)
+	walk(t, rootOf(t, image), see)
+}
+
+// walk calls a function with the path below the root of each file, folder and link.
+func walk(t *testing.T, root string, see func(path string, info fs.FileInfo)) {
+	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -178,6 +183,11 @@ func TestAnImagesBillOfMaterialsNamesWhatItsProgramsAreMadeOf(t *testing.T) {
 		b := billOf(t, image)
 		if b.Format != "CycloneDX" || b.Version != "1.5" {
 			t.Errorf("%s: the format is %s %s", image, b.Format, b.Version)
+		}
+		for _, component := range b.Components {
+			if strings.ContainsAny(component.PackageURL, "+ ") { // libstdc++6 is libstdc%2B%2B6 there
+				t.Errorf("%s: %s is no package URL", image, component.PackageURL)
+			}
 		}
 		for name, use := range want {
 			if got := b.use(name); got != use {
