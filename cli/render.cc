@@ -27,13 +27,6 @@ nlohmann::json without_identity(nlohmann::json pod) {
   return pod;
 }
 
-NewNode node_of(const PoolKey& pool, const InputFiles& world) {
-  Labels labels = labels_of_new_node(pool, /*is_on_gke=*/true);
-  if (const auto declared = world.node_selectors.find(pool); declared != world.node_selectors.end())
-    labels.merge(Labels(declared->second));
-  return NewNode{std::move(labels)};
-}
-
 }  // namespace
 
 Result<void> run_render(const RenderArguments& arguments, std::ostream& out, std::ostream& notes) {
@@ -50,7 +43,8 @@ Result<void> run_render(const RenderArguments& arguments, std::ostream& out, std
   const JobView job = job_view(*world);
   nlohmann::json pods = nlohmann::json::array();
   for (const Slot& slot : placement->slots) {
-    pods.push_back(without_identity(render_pod(job, slot, 1, settings, node_of(slot.pool, *world))));
+    const NewNode node{labels_of_new_node(slot.pool, /*is_on_gke=*/true, world->node_selectors.at(slot.pool))};
+    pods.push_back(without_identity(render_pod(job, slot, 1, settings, node)));
   }
   if (arguments.format == Format::kJson) {
     out << nlohmann::json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", pods}}.dump(2) << "\n";

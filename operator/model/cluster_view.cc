@@ -205,10 +205,9 @@ int ClusterView::growth_left(const PoolDeclaration& pool, const std::string& job
 }
 
 Labels ClusterView::labels_of_new_node(const PoolKey& pool) const {
-  Labels labels = sailor::labels_of_new_node(pool, is_on_gke);
-  if (const auto declared = pools.find(pool); declared != pools.end())
-    labels.merge(Labels(declared->second.node_selector));
-  return labels;
+  const auto declared = pools.find(pool);
+  return sailor::labels_of_new_node(pool, is_on_gke,
+                                    declared == pools.end() ? Labels() : declared->second.node_selector);
 }
 
 NewNode ClusterView::new_node(const PoolKey& pool) const {

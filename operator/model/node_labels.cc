@@ -113,12 +113,12 @@ bool is_outside_of_google_cloud(const Json& node) {
   return !provider.empty() && !provider.starts_with(kProviderOfGoogle);
 }
 
-Labels labels_of_new_node(const PoolKey& pool, bool is_on_gke) {
+Labels labels_of_new_node(const PoolKey& pool, bool is_on_gke, Labels stated) {
   Labels labels;
   if (pool.zone.str() != kZoneOutsideOfClouds) labels[kZoneLabel] = pool.zone.str();
-  if (!is_on_gke) return labels;
-  labels[kGkeAcceleratorLabel] = pool.accelerator.str();
-  if (pool.provisioning == Provisioning::kSpot) labels[kGkeSpotLabel] = "true";
+  if (is_on_gke) labels[kGkeAcceleratorLabel] = pool.accelerator.str();
+  if (is_on_gke && pool.provisioning == Provisioning::kSpot) labels[kGkeSpotLabel] = "true";
+  labels.merge(stated);
   return labels;
 }
 

@@ -39,7 +39,8 @@ bool announces_termination(std::string_view taint_key);
 // Returns whether the node's machine is known not to be one of Google Cloud.
 bool is_outside_of_google_cloud(const kube::Json& node);
 
-// Returns the labels that a new node of the pool will have, as far as they follow from the pool's key.
-Labels labels_of_new_node(const PoolKey& pool, bool is_on_gke);
+// Returns the labels that a new node of the pool will have: those that follow from the pool's key, and further ones
+// that its GpuPool states (PoolDeclaration::node_selector).
+Labels labels_of_new_node(const PoolKey& pool, bool is_on_gke, Labels stated = {});
 
 }  // namespace sailor

@@ -30,8 +30,7 @@
 
 namespace sailor {
 
-// The part of the planner's estimate that the status shows.
-// A plan for the same GPUs that is faster or cheaper than the chosen one, but not both.
+// A plan for the same GPUs that the planner found beside the chosen one.
 struct OtherPlan {
   double iteration_seconds = 0;
   double cost_per_iteration = 0;
@@ -39,6 +38,7 @@ struct OtherPlan {
   friend bool operator==(const OtherPlan&, const OtherPlan&) = default;
 };
 
+// The part of the planner's estimate that the status shows.
 struct PlanSummary {
   double iteration_seconds = 0;
   double tokens_per_second = 0;

@@ -33,7 +33,7 @@ using report::Row;
 constexpr double kClearlyBelowPlan = 0.9;
 constexpr double kSecondsPerHour = 3600;
 constexpr double kMillion = 1e6;
-constexpr double kNoDifference = 0.005;  // what percent() rounds to nothing
+constexpr double kNoDifference = 0.005;  // an estimate is no more exact than that
 
 std::string seconds_text(double seconds) { return duration(Seconds(std::max(0.0, seconds))); }
 
