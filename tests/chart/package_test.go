@@ -1,26 +1,15 @@
 package chart
 
 import (
-	"io"
-	"log"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/registry"
+	"sailor.dev/tests/ociregistry"
 )
 
-// A registry for a test, at HOST:PORT.
-func startRegistry(t *testing.T) string {
-	t.Helper()
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(server.Close)
-	return strings.TrimPrefix(server.URL, "http://")
-}
-
 func TestAPackagePushedToARegistryInstallsWhatTheFolderDoes(t *testing.T) {
-	folder, charts := t.TempDir(), "oci://"+startRegistry(t)+"/charts"
+	folder, charts := t.TempDir(), "oci://"+ociregistry.Start(t)+"/charts"
 	helm(t, "package", chartFolder(), "--destination", folder)
 	packages, err := filepath.Glob(filepath.Join(folder, "sailor-*.tgz"))
 	if err != nil || len(packages) != 1 {

@@ -5,9 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,10 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/registry"
-
 	"sailor.dev/tests/cluster/config"
 	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/ociregistry"
 	"sailor.dev/tests/trainingjob"
 )
 
@@ -59,14 +55,10 @@ func emptyPools(root string) config.Config {
 	}}
 }
 
-func newReader(t *testing.T, page string) *reader {
+// startCluster starts a cluster that ends with the test.
+func startCluster(t *testing.T, options testcluster.Options) *testcluster.Cluster {
 	t.Helper()
-	root := repositoryRoot(t)
-	text, err := os.ReadFile(filepath.Join(root, "docs", page))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{Config: emptyPools(root)})
+	cluster, err := testcluster.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,13 +67,21 @@ func newReader(t *testing.T, page string) *reader {
 			t.Error(err)
 		}
 	})
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(server.Close)
+	return cluster
+}
 
+func newReader(t *testing.T, page string) *reader {
+	t.Helper()
+	root := repositoryRoot(t)
+	text, err := os.ReadFile(filepath.Join(root, "docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, registry := startCluster(t, testcluster.Options{Config: emptyPools(root)}), ociregistry.Start(t)
 	r := &reader{t: t, cluster: cluster, page: sections(string(text)), desk: t.TempDir(), notes: t.TempDir()}
 	shims := t.TempDir()
 	for name := range programs {
-		text := script(name, r.notes, filepath.Join(root, "build", "bin"), strings.TrimPrefix(server.URL, "http://"))
+		text := script(name, r.notes, filepath.Join(root, "build", "bin"), registry)
 		if err := os.WriteFile(filepath.Join(shims, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}

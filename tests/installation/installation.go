@@ -28,11 +28,16 @@ var Settings = []string{"--set", "replicas=1,statusPage.service=true"}
 // Operator does what the README tells a user to do, with the Settings above. Further arguments are helm's, such as "--set",
 // "coolDownSeconds=1".
 func Operator(ctx context.Context, cluster *testcluster.Cluster, args ...string) error {
+	return Release(ctx, cluster, "sailor", args...)
+}
+
+// Release is Operator under another name, of which there can be several in a cluster.
+func Release(ctx context.Context, cluster *testcluster.Cluster, name string, args ...string) error {
 	root, err := testcluster.RepositoryRoot()
 	if err != nil {
 		return err
 	}
-	install := []string{"install", "sailor", filepath.Join(root, "charts", "sailor"), "--namespace", Namespace, "--create-namespace",
+	install := []string{"install", name, filepath.Join(root, "charts", "sailor"), "--namespace", Namespace, "--create-namespace",
 		"--wait", "--timeout", "2m"}
 	_, err = cluster.Helm(ctx, slices.Concat(install, Settings, args)...)
 	return err
