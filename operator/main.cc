@@ -73,6 +73,9 @@ void declare(CLI::App& app, Flags& flags) {
       "Name of the Secret with the operator's CA, which it makes if there is none; each release has its own");
   app.add_flag("!--no-job-network-policies", flags.options.isolates_jobs,
                "Make no NetworkPolicy for each job, which lets only the job's own pods reach its workers");
+  app.add_option("--kueue", flags.options.kueue_version,
+                 "Ask Kueue for the GPUs of jobs with a queue's label, by this version of its API")
+      ->check(CLI::IsMember({"v1beta1", "v1beta2"}));
   app.add_flag("--check", flags.checks_installation, "Say whether an installation is complete and works, and end");
   app.add_flag("--leader-elect", flags.options.elects_leader, "Wait for a Lease before doing anything");
 }

@@ -24,6 +24,7 @@ struct OperatorOptions {
   std::string lease_name = "sailor-operator";  // of the leader election; each release has its own
   std::string ca_secret = "sailor-ca";         // the Secret with the operator's CA; each release has its own
   bool isolates_jobs = true;                   // OperatorSettings::isolates_jobs
+  std::string kueue_version;                   // OperatorSettings::kueue_version
   int planner_threads = 1;
   std::chrono::seconds pod_start_limit = OperatorSettings{}.start_limit;
   std::chrono::seconds new_node_limit = OperatorSettings{}.new_node_limit;

@@ -51,14 +51,15 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
                              .name = options_.lease_name,
                              .identity = options_.identity}),
       api_(transport_, api_hooks(options_.elects_leader)),
-      caches_(options_.namespaces),
+      caches_(options_.namespaces, !options_.kueue_version.empty()),
       profiles_(caches_.profiles),
       link_(link_options(), [this](const JobKey& job) { queue_.add(job); }),
       planning_([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
                 planning_hooks(), options_.planner_threads),
       observer_(caches_,
                 {options_.trainer_image, options_.callback_url(), options_.pod_start_limit, options_.new_node_limit,
-                 options_.cool_down, options_.peer_timeout, options_.least_capability, options_.isolates_jobs},
+                 options_.cool_down, options_.peer_timeout, options_.least_capability, options_.isolates_jobs,
+                 options_.kueue_version},
                 sources()),
       events_(api_, options_.identity),
       applier_(api_, caches_, refusals_, protected_jobs_, sinks()),
@@ -278,7 +279,7 @@ OperatorRuntime::~OperatorRuntime() {
 
 bool OperatorRuntime::run(std::stop_token stop) {
   start_probes_metrics_and_pages();
-  watches_.start(options_.namespaces);
+  watches_.start(options_.namespaces, options_.kueue_version);
   if (!await_caches(stop) || !await_authority(stop)) return true;
   start_callback_server();  // an operator that knows no job yet must not answer agents
   return reconcile_while_leading(std::move(stop));

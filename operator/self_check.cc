@@ -29,7 +29,9 @@ std::string name_in_group(const Resource& resource) {
   return group.empty() ? resource.plural : fmt::format("{}.{}", resource.plural, group);
 }
 
-std::string remedy_for(const kube::ApiError& error) {
+std::string remedy_for(const kube::ApiError& error, const Resource& resource) {
+  if (error.is_not_found() && resource.group_version.starts_with("kueue."))
+    return "install Kueue, or set kueue.enabled=false";
   if (error.is_not_found()) return "install the CRDs with crds.enabled=true, or kubectl apply -f crds/";
   if (error.status == 403) return kGrant;
   return "see whether the API server is reachable from this pod";
@@ -44,7 +46,7 @@ CheckLine check_list(kube::Api& api, const Resource& resource, const std::string
   const std::string what = "lists " + name_in_group(resource) + in_namespace(namespace_name);
   const auto list = api.list(resource, {namespace_name, "", "metadata.name=sailor-check"});
   if (list) return {true, what};
-  return {false, fmt::format("{}: {}; {}", what, list.error().message, remedy_for(list.error()))};
+  return {false, fmt::format("{}: {}; {}", what, list.error().message, remedy_for(list.error(), resource))};
 }
 
 struct Right {
@@ -70,6 +72,19 @@ CheckLine check_right(kube::Api& api, const Right& right, const std::string& nam
   if (!answer) return {false, fmt::format("{}: {}", what, answer.error().message)};
   if (kube::bool_at(*answer, {"status", "allowed"})) return {true, what};
   return {false, fmt::format("{}: it is not allowed; {}", what, kGrant)};
+}
+
+void check_kueue(kube::Api& api, const OperatorOptions& options, std::vector<CheckLine>& lines) {
+  const std::string& version = options.kueue_version;
+  const auto namespaces = options.namespaces.empty() ? std::vector<std::string>{""} : options.namespaces;
+  const Resource workloads = kube::workloads(version);
+  for (const Resource& resource : {kube::resource_flavors(version), kube::workload_priority_classes(version)})
+    lines.push_back(check_list(api, resource, ""));
+  for (const std::string& name : namespaces) {
+    lines.push_back(check_list(api, workloads, name));
+    for (const char* verb : {"create", "update", "delete"}) lines.push_back(check_right(api, {verb, &workloads}, name));
+    lines.push_back(check_right(api, {"update", &workloads, "status"}, name));
+  }
 }
 
 CheckLine check_authority(kube::Api& api, const JobKey& secret) {
@@ -137,6 +152,7 @@ std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions&
     check_namespace(api, "", lines);
     lines.push_back(check_right(api, {"patch", &kube::kGpuPools, "status"}, ""));
   }
+  if (!options.kueue_version.empty()) check_kueue(api, options, lines);
   lines.push_back(check_authority(api, {options.cluster.namespace_name, options.ca_secret}));
   if (!options.elects_leader) return lines;
   for (const char* verb : {"create", "update"})

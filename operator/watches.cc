@@ -79,7 +79,8 @@ void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
     const kube::Object known = caches_.pods.find({kube::text_at(pod, {"namespace"}), kube::text_at(pod, {"name"})});
     if (known != nullptr) queue_owners(nullptr, known.get());
   });
-  caches_.plan_maps.on_change([this](const Json* before, const Json* now) { queue_owners(before, now); });
+  for (kube::Store* store : {&caches_.plan_maps, &caches_.workloads})
+    store->on_change([this](const Json* before, const Json* now) { queue_owners(before, now); });
   caches_.foreign_pods.on_change([this](const Json* before, const Json* now) {
     if (changes_gpu_use(before, now)) queue_jobs_that_may_grow();
   });
@@ -91,7 +92,8 @@ void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
   caches_.pools.on_change([this](const Json* before, const Json* now) {
     if (changes_pool(before, now)) queue_jobs_that_may_grow();
   });
-  caches_.priority_classes.on_change([this](const Json*, const Json*) { queue_jobs_that_may_grow(); });
+  for (kube::Store* store : {&caches_.priority_classes, &caches_.flavors, &caches_.queue_priorities})
+    store->on_change([this](const Json*, const Json*) { queue_jobs_that_may_grow(); });
   caches_.profiles.on_change([this, notify = std::move(profiles_changed)](const Json*, const Json*) {
     notify();
     queue_jobs_that_may_grow();
@@ -108,7 +110,7 @@ void Watches::watch(const kube::Resource& resource, kube::Selection selection, k
   threads_.emplace_back([&reflector](std::stop_token stop) { reflector.run(std::move(stop)); });
 }
 
-void Watches::start(const std::vector<std::string>& namespaces) {
+void Watches::start(const std::vector<std::string>& namespaces, const std::string& kueue_version) {
   const std::string ours = kJobNameLabel;
   for (const std::string& name : namespaces.empty() ? std::vector<std::string>{""} : namespaces) {
     watch(kube::kTrainingJobs, {name, "", ""}, caches_.jobs);
@@ -124,6 +126,15 @@ void Watches::start(const std::vector<std::string>& namespaces) {
   watch(kube::kGpuPools, {"", "", ""}, caches_.pools);
   watch(kube::kPriorityClasses, {"", "", ""}, caches_.priority_classes);
   watch(kube::kModelProfiles, {"", "", ""}, caches_.profiles);
+  if (!kueue_version.empty()) watch_queues(namespaces, kueue_version);
+}
+
+void Watches::watch_queues(const std::vector<std::string>& namespaces, const std::string& version) {
+  const std::string ours = fmt::format("{}={}", kManagedByLabel, kOperatorName);
+  for (const std::string& name : namespaces.empty() ? std::vector<std::string>{""} : namespaces)
+    watch(kube::workloads(version), {name, ours, ""}, caches_.workloads);
+  watch(kube::resource_flavors(version), {"", "", ""}, caches_.flavors);
+  watch(kube::workload_priority_classes(version), {"", "", ""}, caches_.queue_priorities);
 }
 
 void Watches::stop() {

@@ -20,8 +20,9 @@ class Watches {
   Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function<void()> profiles_changed);
 
   // Watches the jobs, their records, pods and ConfigMaps of these namespaces, or of all if there are none. Also watches
-  // the cluster-scoped objects, and in all namespaces the pods that use GPUs.
-  void start(const std::vector<std::string>& namespaces);
+  // the cluster-scoped objects, and in all namespaces the pods that use GPUs. `kueue_version` is that of
+  // OperatorSettings.
+  void start(const std::vector<std::string>& namespaces, const std::string& kueue_version);
   void stop();  // stops all watches and waits for their threads
   void queue_all_jobs();
 
@@ -31,6 +32,7 @@ class Watches {
   void queue_jobs_concerned_by(const kube::Json* before, const kube::Json* now);  // by a change of another job
   void queue_jobs_on(const kube::Json& node);
   void queue_owners(const kube::Json* before, const kube::Json* now);
+  void watch_queues(const std::vector<std::string>& namespaces, const std::string& version);
   void watch(const kube::Resource& resource, kube::Selection selection, kube::Store& store);
 
   kube::Api& api_;

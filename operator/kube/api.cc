@@ -135,10 +135,17 @@ ApiResult<Json> Api::create(const Resource& resource, const Json& object) {
   return parsed({"POST", target, object.dump(), "application/json"}, false);
 }
 
-ApiResult<Json> Api::replace(const Resource& resource, const Json& object) {
-  const std::string target =
-      fmt::format("{}?fieldManager={}", object_path(resource, namespace_of(object), name_of(object)), kFieldManager);
+ApiResult<Json> Api::put(const std::string& path, const Json& object) {
+  const std::string target = fmt::format("{}?fieldManager={}", path, kFieldManager);
   return parsed({"PUT", target, object.dump(), "application/json"}, false);
+}
+
+ApiResult<Json> Api::replace(const Resource& resource, const Json& object) {
+  return put(object_path(resource, namespace_of(object), name_of(object)), object);
+}
+
+ApiResult<Json> Api::replace_status(const Resource& resource, const Json& object) {
+  return put(object_path(resource, namespace_of(object), name_of(object)) + "/status", object);
 }
 
 ApiResult<void> Api::remove(const Resource& resource, const JobKey& key, const std::string& uid) {

@@ -53,9 +53,9 @@ struct ApiHooks {
 
 // A function repeats its request after a transient error (ApiError::is_transient()), up to four attempts. It gives up
 // earlier if the server asks to wait for more than a second: the caller then waits, without keeping its thread
-// (ApiError::retry_after). create() refuses an object with fields that its kind does not have. create() and replace()
-// repeat a request only after a 429, because the server has not carried out such a request. watch() never repeats its
-// request.
+// (ApiError::retry_after). create() refuses an object with fields that its kind does not have. create(), replace()
+// and replace_status() repeat a request only after a 429, because the server has not carried out such a request.
+// watch() never repeats its request.
 class Api {
  public:
   explicit Api(Transport& transport, ApiHooks hooks = {});
@@ -71,6 +71,8 @@ class Api {
   [[nodiscard]] ApiResult<Json> create(const Resource& resource, const Json& object);
   // Fails with a conflict unless the stored object still has the resourceVersion of `object`.
   [[nodiscard]] ApiResult<Json> replace(const Resource& resource, const Json& object);
+  // The same for the status alone.
+  [[nodiscard]] ApiResult<Json> replace_status(const Resource& resource, const Json& object);
   // Deletes the object if it still has this UID; empty: whatever its UID is. Succeeds if the object is gone.
   [[nodiscard]] ApiResult<void> remove(const Resource& resource, const JobKey& key, const std::string& uid);
 
@@ -84,6 +86,7 @@ class Api {
   ApiResult<HttpResponse> exchange(const HttpRequest& request, bool repeatable);
   ApiResult<HttpResponse> try_once(const HttpRequest& request);
   ApiResult<Json> patch(const std::string& path, const Json& object);
+  ApiResult<Json> put(const std::string& path, const Json& object);
 
   Transport& transport_;
   ApiHooks hooks_;

@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 namespace sailor::kube {
+namespace {
+
+std::string kueue(const std::string& version) { return "kueue.x-k8s.io/" + version; }
+
+}  // namespace
 
 const Resource kTrainingJobs{"sailor.dev/v1alpha1", "TrainingJob", "trainingjobs", true};
 const Resource kGpuPools{"sailor.dev/v1alpha1", "GpuPool", "gpupools", false};
@@ -17,6 +22,16 @@ const Resource kCoreEvents{"v1", "Event", "events", true};
 const Resource kLeases{"coordination.k8s.io/v1", "Lease", "leases", true};
 const Resource kSecrets{"v1", "Secret", "secrets", true};
 const Resource kNetworkPolicies{"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true};
+
+Resource workloads(const std::string& version) { return {kueue(version), "Workload", "workloads", true}; }
+
+Resource resource_flavors(const std::string& version) {
+  return {kueue(version), "ResourceFlavor", "resourceflavors", false};
+}
+
+Resource workload_priority_classes(const std::string& version) {
+  return {kueue(version), "WorkloadPriorityClass", "workloadpriorityclasses", false};
+}
 
 std::string collection_path(const Resource& resource, const std::string& namespace_name) {
   const bool is_core = resource.group_version.find('/') == std::string::npos;

@@ -28,6 +28,11 @@ extern const Resource kLeases;
 extern const Resource kSecrets;
 extern const Resource kNetworkPolicies;
 
+// Kinds of Kueue, in a version of its API such as "v1beta1".
+Resource workloads(const std::string& version);
+Resource resource_flavors(const std::string& version);
+Resource workload_priority_classes(const std::string& version);
+
 // Returns the path of all objects of the kind in a namespace, or in all namespaces if `namespace_name` is empty:
 // "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs".
 std::string collection_path(const Resource& resource, const std::string& namespace_name);

@@ -33,6 +33,10 @@ std::string network_policy_name(const std::string& job, const std::string& job_u
   return fmt::format("{}-workers-{}", short_job_name(job), short_hash(job_uid));
 }
 
+std::string workload_name(const std::string& job, const std::string& job_uid, int number) {
+  return fmt::format("{}-{}-{}", short_job_name(job), short_hash(job_uid), number);
+}
+
 std::string plan_map_name(const std::string& job) { return short_job_name(job) + "-plan"; }
 
 }  // namespace sailor

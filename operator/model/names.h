@@ -38,6 +38,8 @@ std::string slot_name(const std::string& job, const PoolKey& pool, int slot);
 // part of them, so that nobody can make the operator replace an object of somebody else by the choice of a job's name.
 std::string credentials_name(const std::string& job, const std::string& job_uid);
 std::string network_policy_name(const std::string& job, const std::string& job_uid);
+// Returns the name of a Workload of the job (model/workload.h); Workloads of a job are numbered.
+std::string workload_name(const std::string& job, const std::string& job_uid, int number);
 std::string plan_map_name(const std::string& job);  // the name of the ConfigMap that shows the plan to people
 
 }  // namespace sailor

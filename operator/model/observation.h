@@ -17,6 +17,7 @@
 #include "operator/model/record.h"
 #include "operator/model/rival.h"
 #include "operator/model/scale_up.h"
+#include "operator/model/workload.h"
 #include "operator/stragglers/job_speeds.h"
 #include "planner/planner.h"
 #include "planner/replan/change_rules.h"
@@ -124,6 +125,7 @@ struct OperatorSettings {
       kPeerTimeout;  // workers consider a peer lost once it was unresponsive for this long
   ComputeCapability least_capability = kLeastComputeCapability;  // for which the trainer's image has kernels
   bool isolates_jobs = true;                                     // each job gets a NetworkPolicy
+  std::string kueue_version;  // of Kueue's API, such as "v1beta1"; empty: the operator does not use Kueue
 };
 
 // The ConfigMap that shows the newest plan to people.
@@ -152,7 +154,8 @@ struct Observation {
   std::optional<Time> protected_at;         // when this operator last wrote the credentials of the job; empty: never
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
   ClusterView cluster;
-  std::vector<Rival> rivals;  // the other jobs that may use GPUs, the one that comes first of all jobs first
+  std::optional<QueueView> queue;  // empty: the job is in no queue of Kueue
+  std::vector<Rival> rivals;       // the other jobs that may use GPUs, the one that comes first of all jobs first
   std::shared_ptr<const ProfileBook> profiles;
   std::vector<PlanAnswer> answers;         // the planner's newest answers for this job
   std::map<GpuName, GpuSpeed> gpu_speeds;  // as the workers' reports show; Measurements sets it

@@ -7,7 +7,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 54> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 56> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
@@ -19,6 +19,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 54> kTexts = {{
     {Reason::kPreempted, "Preempted"},
     {Reason::kSuspended, "Suspended"},
     {Reason::kWaitingForCapacity, "WaitingForCapacity"},
+    {Reason::kWaitingForQuota, "WaitingForQuota"},
     {Reason::kNodePreempted, "NodePreempted"},
     {Reason::kNodeTerminating, "NodeTerminating"},
     {Reason::kNodeLost, "NodeLost"},
@@ -62,6 +63,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 54> kTexts = {{
     {Reason::kPoolWithoutPrice, "PoolWithoutPrice"},
     {Reason::kPoolOfUnknownAccelerator, "PoolOfUnknownAccelerator"},
     {Reason::kPoolWithoutKernels, "PoolWithoutKernels"},
+    {Reason::kWorkloadRefused, "WorkloadRefused"},
 }};
 
 constexpr bool is_in_order() {
@@ -70,7 +72,7 @@ constexpr bool is_in_order() {
   }
   return true;
 }
-static_assert(is_in_order() && kTexts.size() == static_cast<std::size_t>(Reason::kPoolWithoutKernels) + 1);
+static_assert(is_in_order() && kTexts.size() == static_cast<std::size_t>(Reason::kWorkloadRefused) + 1);
 
 }  // namespace
 

@@ -23,6 +23,7 @@ enum class Reason : std::uint8_t {
   kPreempted,           // a job of higher priority takes GPUs
   kSuspended,           // spec.suspend is true
   kWaitingForCapacity,  // no plan fits the available GPUs
+  kWaitingForQuota,     // the queue of the job gives it no GPUs
   kNodePreempted,       // the node is about to be terminated
   kNodeTerminating,     // a pod received SIGTERM, or is being deleted
   kNodeLost,            // a node is gone, or a pod on it is unresponsive
@@ -70,6 +71,7 @@ enum class Reason : std::uint8_t {
   kPoolWithoutPrice,
   kPoolOfUnknownAccelerator,
   kPoolWithoutKernels,
+  kWorkloadRefused,  // the API server refuses to store a Workload of the job
 };
 
 std::string_view to_string(Reason reason);  // "NodePreempted"

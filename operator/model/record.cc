@@ -312,7 +312,8 @@ bool leaves_urgently(const Generation& generation, const Member& member) {
 
 bool pauses_job(const Generation& generation) {
   return generation.releases_gpus &&
-         (generation.reason == Reason::kSuspended || generation.reason == Reason::kWaitingForCapacity);
+         (generation.reason == Reason::kSuspended || generation.reason == Reason::kWaitingForCapacity ||
+          generation.reason == Reason::kWaitingForQuota);
 }
 
 }  // namespace sailor

@@ -68,8 +68,44 @@ ApiResult<void> Applier::perform(const Observation& observation, const Action& a
                                },
                                [&](const DeleteJob&) {
                                  return api_.remove(kube::kTrainingJobs, observation.job.key, observation.job.uid);
-                               }},
+                               },
+                               [&](const auto& workload) { return perform_on_workload(observation, workload); }},
                     action);
+}
+
+ApiResult<void> Applier::perform_on_workload(const Observation& observation, const CreateWorkload& create) {
+  const kube::Resource resource = kube::workloads(observation.settings.kueue_version);
+  return keep_workload(observation, kube::name_of(create.workload), api_.create(resource, create.workload));
+}
+
+ApiResult<void> Applier::perform_on_workload(const Observation& observation, const ReplaceWorkload& replace) {
+  const kube::Resource resource = kube::workloads(observation.settings.kueue_version);
+  return keep_workload(observation, kube::name_of(replace.workload), api_.replace(resource, replace.workload));
+}
+
+ApiResult<void> Applier::perform_on_workload(const Observation& observation, const ReplaceWorkloadStatus& replace) {
+  const kube::Resource resource = kube::workloads(observation.settings.kueue_version);
+  return keep_workload(observation, kube::name_of(replace.workload), api_.replace_status(resource, replace.workload));
+}
+
+ApiResult<void> Applier::perform_on_workload(const Observation& observation, const DeleteWorkload& workload) {
+  return api_.remove(kube::workloads(observation.settings.kueue_version),
+                     {observation.job.key.namespace_name, workload.name}, workload.uid);
+}
+
+ApiResult<void> Applier::keep_workload(const Observation& observation, const std::string& name,
+                                       ApiResult<Json> written) {
+  if (written) {
+    caches_.workloads.put(std::move(*written));
+    return {};
+  }
+  if (written.error().is_refusal()) {
+    sinks_.post(
+        {observation.job.key, observation.job.uid},
+        {true, Reason::kWorkloadRefused,
+         fmt::format("Workload {} is refused: {}", name, cut_text(written.error().server_message, kLongestRefusal))});
+  }
+  return tl::unexpected(std::move(written).error());
 }
 
 // Fails with a conflict if another process has written the record since the observation; the job is then observed and

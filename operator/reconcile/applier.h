@@ -47,6 +47,13 @@ class Applier {
   kube::ApiResult<void> accept_existing(const Observation& observation, const JobKey& pod);
   void note_refusal(const Observation& observation, const std::string& pod, const std::string& message);
   kube::ApiResult<void> delete_pod(const Observation& observation, const DeletePod& pod);
+  kube::ApiResult<void> perform_on_workload(const Observation& observation, const CreateWorkload& create);
+  kube::ApiResult<void> perform_on_workload(const Observation& observation, const ReplaceWorkload& replace);
+  kube::ApiResult<void> perform_on_workload(const Observation& observation, const ReplaceWorkloadStatus& replace);
+  kube::ApiResult<void> perform_on_workload(const Observation& observation, const DeleteWorkload& workload);
+  // Puts what the server has stored into the cache. A refusal becomes an event.
+  kube::ApiResult<void> keep_workload(const Observation& observation, const std::string& name,
+                                      kube::ApiResult<kube::Json> written);
   kube::ApiResult<void> write_status(const Observation& observation, const JobStatus& status);
 
   kube::Api& api_;

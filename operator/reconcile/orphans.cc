@@ -5,6 +5,7 @@
 #include "operator/kube/resource.h"
 #include "operator/model/names.h"
 #include "operator/model/orphan.h"
+#include "operator/model/workload.h"
 
 namespace sailor {
 
@@ -24,6 +25,11 @@ std::vector<Orphans::Orphan> Orphans::find(const JobKey& key) const {
   if (kube::Object record = caches_.records.find(key); record != nullptr) {
     const std::string job_uid = kube::text_at(*record, {"spec", "jobUid"});
     add_if_left(kube::kJobRecords, std::move(record), job_uid);
+  }
+  for (kube::Object& workload : caches_.workloads.tagged(job_tag(key))) {
+    const std::string job_uid = kube::label_of(*workload, kKueueJobLabel);
+    const std::string version = kube::text_at(*workload, {"apiVersion"});
+    add_if_left(kube::workloads(version.substr(version.rfind('/') + 1)), std::move(workload), job_uid);
   }
   return orphans;
 }

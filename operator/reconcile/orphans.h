@@ -1,6 +1,6 @@
 // Orphans: deletes what a deleted job has left and nothing owns (model/orphan.h): its pods, which would train on for
-// ever, its JobRecord, because of which a new job of the same name could not store its record, its credentials and its
-// NetworkPolicy. A new job takes over a ConfigMap of that kind.
+// ever, its JobRecord, because of which a new job of the same name could not store its record, its Workloads, which
+// would keep quota, its credentials and its NetworkPolicy. A new job takes over a ConfigMap of that kind.
 #pragma once
 
 #include <set>
@@ -22,7 +22,7 @@ class Orphans {
 
  private:
   struct Orphan {
-    const kube::Resource& resource;
+    kube::Resource resource;
     kube::Object object;
     std::string job_uid;
   };

@@ -293,7 +293,7 @@ func TestValuesReachTheOperatorAsFlags(t *testing.T) {
 			t.Errorf("without values the arguments lack %s: %s", flag, arguments)
 		}
 	}
-	for _, flag := range []string{"--namespace", "--network-model"} {
+	for _, flag := range []string{"--namespace", "--network-model", "--kueue"} {
 		if strings.Contains(arguments, flag) {
 			t.Errorf("without values the arguments have %s: %s", flag, arguments)
 		}
@@ -315,6 +315,15 @@ func TestValuesReachTheOperatorAsFlags(t *testing.T) {
 	network := objects(t, model)[0]
 	if speed, _, _ := unstructured.NestedString(network.Object, "spec", "tiers", "zone", "gigabytesPerSecond"); network.GetKind() != "NetworkModel" || speed != "1.45" {
 		t.Errorf("the network model is\n%s", model)
+	}
+}
+
+func TestTheNewestVersionOfKueuesAPIIsUsed(t *testing.T) {
+	for version, served := range map[string][]string{"v1beta1": {"kueue.x-k8s.io/v1beta1"}, "v1beta2": {"kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2"}} {
+		all := render(t, "--set", "kueue.enabled=true", "--api-versions", strings.Join(served, ","))
+		if arguments := fmt.Sprint(container(t, all)["args"]); !strings.Contains(arguments, "--kueue="+version) {
+			t.Errorf("where %v are served, the arguments are %s", served, arguments)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func readsSecrets(resource string, rule map[string]any) bool {
 
 func TestNoRoleHasAWildcardOrReadsSecrets(t *testing.T) {
 	roles := 0
-	for _, object := range render(t, "--set", "watchNamespaces={team,second}") {
+	for _, object := range render(t, "--set", "watchNamespaces={team,second},kueue.enabled=true") {
 		if kind := object.GetKind(); kind != "Role" && kind != "ClusterRole" {
 			continue
 		}
@@ -87,7 +87,7 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 		"create serviceaccounts --subresource=token -n default", "update nodes", "delete nodes", "create trainingjobs.sailor.dev -n default",
 		"patch trainingjobs.sailor.dev -n default", "patch gpupools.sailor.dev", "create deployments.apps -n default",
 		"create clusterroles.rbac.authorization.k8s.io", "patch customresourcedefinitions.apiextensions.k8s.io",
-		"get leases.coordination.k8s.io -n kube-system", "deletecollection pods -n default", "patch pods -n default",
+		"list workloads.kueue.x-k8s.io -n default", "get leases.coordination.k8s.io -n kube-system", "deletecollection pods -n default", "patch pods -n default",
 		"delete configmaps -n default", "delete leases.coordination.k8s.io -n "+namespace)
 }
 

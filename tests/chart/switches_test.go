@@ -24,18 +24,27 @@ var switches = []string{
 	"crds.keep=false",
 	"networkModel.tiers.zone.latencyMicroseconds=500",
 	"commonLabels.team=ml",
+	"kueue.enabled=true",
 }
 
-// combinations returns sixteen sets of values in which each pair of switches is on, off and on, off and both ways round: switch s is on in
-// combination c if an odd number of the bits of s + 1 are also in c (a Hadamard design).
+// combinations returns eight sets of values in which each pair of switches is on, off and on, off and both ways round. The first one has
+// no switch; each switch is in four of the other seven, and no two are in the same four. So any two share one, as four and four are more
+// than seven, and each has one without the other (Kleitman and Spencer, 1973). This is enough for 35 switches.
 func combinations() (sets []string) {
-	for c := range 16 {
-		var set []string
-		for s, value := range switches {
-			if bits.OnesCount(uint(c&(s+1)))%2 == 1 {
-				set = append(set, value)
+	values := make([][]string, 8)
+	next := 0
+	for members := range 1 << 7 {
+		if bits.OnesCount(uint(members)) != 4 || next == len(switches) {
+			continue
+		}
+		for c := range 7 {
+			if members>>c&1 == 1 {
+				values[c+1] = append(values[c+1], switches[next])
 			}
 		}
+		next++
+	}
+	for _, set := range values {
 		sets = append(sets, strings.Join(set, ","))
 	}
 	return sets

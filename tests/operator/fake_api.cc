@@ -25,6 +25,14 @@ void merge(Json& base, const Json& patch) {
   }
 }
 
+// A write of the main resource leaves the status as it is, and a write of the status the rest.
+Json with_status_of(const Json& status, const Json& rest) {
+  Json object = rest;
+  object.erase("status");
+  if (status.contains("status")) object["status"] = status["status"];
+  return object;
+}
+
 }  // namespace
 
 HttpResponse FakeApi::store(const std::string& path, Json object) {
@@ -90,15 +98,14 @@ HttpResponse FakeApi::carry_out(const HttpRequest& request, const std::string& p
     stored.status = 201;
     return stored;
   }
-  if (request.method == "PATCH") {
-    const bool is_status = path.ends_with("/status");
-    return apply(is_status ? path.substr(0, path.size() - 7) : path, body, is_status, is_change);
-  }
-  const auto held = objects_.find(path);
+  const bool is_status = path.ends_with("/status");
+  const std::string object = is_status ? path.substr(0, path.size() - std::string_view("/status").size()) : path;
+  if (request.method == "PATCH") return apply(object, body, is_status, is_change);
+  const auto held = objects_.find(object);
   if (held == objects_.end()) return refusal(404, "NotFound");
   if (request.method == "PUT") {
     if (kube::version_of(body) != kube::version_of(held->second)) return refusal(409, "Conflict");
-    return store(path, body);
+    return store(object, is_status ? with_status_of(body, held->second) : with_status_of(held->second, body));
   }
   const std::string uid = kube::text_at(body, {"preconditions", "uid"});
   if (!uid.empty() && uid != kube::uid_of(held->second)) return refusal(409, "Conflict");

@@ -83,6 +83,19 @@ TEST_F(SelfCheck, MissingDefinitionIsNamedWithARemedy) {
   EXPECT_THAT(problems(check()), ElementsAre(AllOf(HasSubstr("lists gpupools.sailor.dev"), HasSubstr("crds.enabled"))));
 }
 
+TEST_F(SelfCheck, MissingKueueIsNamedIfTheOperatorUsesIt) {
+  EXPECT_THAT(problems(check()), IsEmpty());
+  EXPECT_THAT(server.requests, Not(Contains(HasSubstr("kueue"))));
+  options.kueue_version = "v1beta1";
+  EXPECT_THAT(problems(check()), IsEmpty());
+  server.missing_kind = "kueue.x-k8s.io/v1beta1/workloads";
+  EXPECT_THAT(problems(check()),
+              ElementsAre(AllOf(HasSubstr("lists workloads.kueue.x-k8s.io"), HasSubstr("install Kueue"))));
+  server.missing_kind.clear();
+  server.forbidden_verb = "update";
+  EXPECT_THAT(problems(check()), Contains(HasSubstr("may update workloads.kueue.x-k8s.io/status")));
+}
+
 TEST_F(SelfCheck, MissingRightsAreNamed) {
   server.forbidden_verb = "delete";
   const auto found = problems(check());

@@ -40,3 +40,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail (printf "%s is set, but this cluster does not serve %s: install what serves it first, or unset the value (for `helm template` add --api-versions %s)" (index . 2) $api $api) }}
 {{- end }}
 {{- end }}
+
+{{/* The newest version of Kueue's API that the operator knows and the cluster serves. */}}
+{{- define "sailor.kueueVersion" -}}
+{{- ternary "v1beta2" "v1beta1" (.Capabilities.APIVersions.Has "kueue.x-k8s.io/v1beta2") -}}
+{{- end }}

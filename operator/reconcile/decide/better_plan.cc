@@ -65,13 +65,9 @@ std::optional<PolicyResult> change_to_better_plan(const Observation& observation
     requeue(result, time_until(observation.now, refusal->retry_at + kRefusalPause));
     return result;
   }
-  NodeQuery query = NodeQuery::for_change(mode);
+  const NodeQuery query = NodeQuery::for_change(mode);
   if (Competition(observation).leaves_nodes_for_now()) requeue(result, kLongestTurn);
-  BetterPlan better = look_for_better_plan(observation, record, query);
-  if (better.lookup.answer != nullptr && !better.is_found && may_ask_for_new_nodes(observation)) {
-    query.scope = NodeScope::kGrowable;
-    better = look_for_better_plan(observation, record, query);
-  }
+  const BetterPlan better = look_for_better_plan_with_growth(observation, record, query);
   if (!better.is_found) {
     merge(result, ask_planner(better.lookup));
     return result;
@@ -89,6 +85,14 @@ BetterPlan look_for_better_plan(const Observation& observation, const Generation
   better.is_found = !planned.keeps_current && planned.plan != running.plan &&
                     is_better(observation.job.spec->objective, running.summary, planned.estimate);
   return better;
+}
+
+BetterPlan look_for_better_plan_with_growth(const Observation& observation, const Generation& running,
+                                            NodeQuery query) {
+  BetterPlan better = look_for_better_plan(observation, running, query);
+  if (better.lookup.answer == nullptr || better.is_found || !may_ask_for_new_nodes(observation)) return better;
+  query.scope = NodeScope::kGrowable;
+  return look_for_better_plan(observation, running, query);
 }
 
 }  // namespace sailor

@@ -21,4 +21,7 @@ struct BetterPlan {
 };
 BetterPlan look_for_better_plan(const Observation& observation, const Generation& running, const NodeQuery& query);
 
+// If existing nodes give none, looks for a plan with new nodes too, unless the job may not ask for such.
+BetterPlan look_for_better_plan_with_growth(const Observation& observation, const Generation& running, NodeQuery query);
+
 }  // namespace sailor

@@ -19,6 +19,7 @@
 #include "operator/reconcile/decide/policy.h"
 #include "operator/reconcile/decide/protection.h"
 #include "operator/reconcile/decide/quarantine.h"
+#include "operator/reconcile/decide/queueing.h"
 #include "operator/reconcile/decide/released_job.h"
 #include "operator/reconcile/decide/run_generation.h"
 #include "operator/reconcile/decide/spec_change.h"
@@ -34,7 +35,7 @@ namespace {
 using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
 // The first policy that applies to the job decides. The policies after start_first_generation require a record.
-constexpr std::array<Policy, 18> kPolicies = {
+constexpr std::array<Policy, 19> kPolicies = {
     hold_invalid_job,              // its spec, or its record, cannot be read
     complete_job,                  // all steps are done and all pods have ended
     fail_job_past_deadline,        // spec.activeDeadlineSeconds
@@ -49,6 +50,7 @@ constexpr std::array<Policy, 18> kPolicies = {
     watch_joining_pods,            // a voluntary change waits for its new pods: withdraw it if they fail
     respond_to_trainer_failure,    // continue without the failed pod, or restart, or fail the job
     respond_to_disruption,         // pods or nodes are lost, or about to be: continue with what is left
+    yield_to_queue,                // Kueue takes GPUs back
     yield_gpus,                    // a job of higher priority claims GPUs of this one
     follow_changed_spec,           // plan for the new spec
     respond_to_stragglers,         // GPUs are slower than the plan assumes
@@ -75,6 +77,7 @@ Decision decide(const Observation& observation) {
   if (observation.job.status.has_ended()) return clean_up_ended_job(observation);
   PolicyResult result = first_result(observation);
   store_imported_record(result, observation);
+  serve_queue(result, observation);
   if (!result.is_final) {
     merge(result, requeue_at_deadline(observation));
     merge(result, requeue_at_end_of_quarantine(observation));

@@ -50,9 +50,24 @@ struct AskPlanner {
   PlanQuestion question;
 };
 struct DeleteJob {};
+// Write a Workload of the job (model/workload.h).
+struct CreateWorkload {
+  kube::Json workload;
+};
+struct ReplaceWorkload {
+  kube::Json workload;
+};
+struct ReplaceWorkloadStatus {
+  kube::Json workload;
+};
+struct DeleteWorkload {
+  std::string name;
+  std::string uid;
+};
 
 using Action = std::variant<WriteRecord, PublishPlan, ProtectJob, CreatePod, DeletePod, SendAssignment, ClaimFolder,
-                            UpdateCallback, AskPlanner, DeleteJob>;
+                            UpdateCallback, AskPlanner, DeleteJob, CreateWorkload, ReplaceWorkload,
+                            ReplaceWorkloadStatus, DeleteWorkload>;
 
 // A Kubernetes event about the job.
 struct JobEvent {

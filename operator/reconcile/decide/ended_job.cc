@@ -1,12 +1,17 @@
 #include "operator/reconcile/decide/ended_job.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "operator/reconcile/decide/policy.h"
+#include "operator/reconcile/decide/queueing.h"
 
 namespace sailor {
 
 Decision clean_up_ended_job(const Observation& observation) {
   PolicyResult result;
   remove_running_pods(result, observation);
+  std::ranges::move(finish_workloads(observation), std::back_inserter(result.actions));
   const auto& ended = observation.job.status.completion_time;
   if (observation.job.spec && observation.job.spec->ttl_after_finished && ended) {
     const Time end = later(*ended, observation.job.spec->ttl_after_finished->value());

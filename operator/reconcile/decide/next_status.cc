@@ -116,7 +116,8 @@ StateSummary summary_of(const Conditions& conditions) {
   const bool is_stopping = condition_of(conditions, kSuspended).reason == Reason::kStopping;
   if (is_true(conditions, kSuspended) || is_stopping) return about("Suspended", kSuspended);
   const Reason plan = condition_of(conditions, kPlanned).reason;
-  const bool has_no_plan = plan == Reason::kWaitingForCapacity || plan == Reason::kPlanInfeasible;
+  const bool has_no_plan =
+      plan == Reason::kWaitingForCapacity || plan == Reason::kWaitingForQuota || plan == Reason::kPlanInfeasible;
   if (has_no_plan && !is_true(conditions, kRunning)) return about("Waiting", kPlanned);
   // Nodes may take minutes to come, and nothing else happens to the job until they do.
   const bool waits_for_nodes = condition_of(conditions, kPodsReady).reason == Reason::kWaitingForNodes;

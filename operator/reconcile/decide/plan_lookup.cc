@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "operator/reconcile/decide/quota.h"
 #include "operator/reconcile/decide/running_plan.h"
 
 namespace sailor {
@@ -40,7 +41,7 @@ PlanLookup look_up(PlanQuestion question, const Observation& observation, const 
 
 PlanLookup look_up_plan(const Observation& observation, const std::vector<UsableNode>& nodes,
                         const std::optional<Plan>& current, Urgency urgency) {
-  return look_up({.job = *observation.job.spec,
+  return look_up({.job = spec_within_quota(observation),
                   .cluster = cluster_of(nodes, observation.cluster),
                   .current = current,
                   .profiles = observation.profiles,
@@ -51,7 +52,7 @@ PlanLookup look_up_plan(const Observation& observation, const std::vector<Usable
 PlanLookup look_up_better_plan(const Observation& observation, const Generation& running, const NodeQuery& query) {
   const auto nodes = usable_nodes(observation, query);
   RunningPlan present = plan_as_it_runs(running, nodes, observation.cluster);
-  return look_up({.job = *observation.job.spec,
+  return look_up({.job = query.ignores_quota ? *observation.job.spec : spec_within_quota(observation),
                   .cluster = cluster_of(nodes, observation.cluster),
                   .current = std::move(present.plan),
                   .current_cluster = std::move(present.cluster),

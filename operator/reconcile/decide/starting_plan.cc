@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "operator/reconcile/decide/competition.h"
+#include "operator/reconcile/decide/queueing.h"
 #include "planner/replan/change_rules.h"
 
 namespace sailor {
@@ -49,6 +50,7 @@ StartingPlan with_fewer_pods(const Observation& observation, StartingPlan start)
 }  // namespace
 
 std::optional<PolicyResult> await_turn(const Observation& observation) {
+  if (auto quota = await_quota(observation)) return quota;
   const Rival* first = Competition(observation).find_turn_before();
   if (first == nullptr) return std::nullopt;
   PolicyResult result;

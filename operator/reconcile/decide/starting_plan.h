@@ -9,7 +9,8 @@
 
 namespace sailor {
 
-// Returns a result that says in the condition Planned which other job is planned first (Competition::find_turn_before).
+// Returns a result that says in the condition Planned what comes first: the job's queue has yet to give it GPUs
+// (await_quota), or another job is planned before it (Competition::find_turn_before).
 std::optional<PolicyResult> await_turn(const Observation& observation);
 
 struct StartingPlan {

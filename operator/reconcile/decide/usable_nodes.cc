@@ -5,6 +5,7 @@
 #include "operator/model/observation_queries.h"
 #include "operator/model/scheduling_rules.h"
 #include "operator/reconcile/decide/quarantine.h"
+#include "operator/reconcile/decide/quota.h"
 #include "operator/reconcile/decide/slow_gpus.h"
 #include "operator/render/pod.h"
 
@@ -79,7 +80,7 @@ std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQ
     nodes.push_back(*std::move(candidate));
   }
   if (query.scope == NodeScope::kGrowable) append_growth(observation, rules, competition, query, nodes);
-  return nodes;
+  return query.ignores_quota ? nodes : nodes_within_quota(observation, std::move(nodes));
 }
 
 }  // namespace sailor

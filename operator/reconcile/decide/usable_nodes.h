@@ -22,6 +22,7 @@ struct NodeQuery {
   bool replaces_pods = false;       // all pods of the job will be replaced, so their GPUs count as free
   bool leaves_nodes = false;        // further nodes are left to jobs without GPUs (Competition::is_left_to_others)
   GpusByNode taken = {};            // the GPUs of other jobs that count as free
+  bool ignores_quota = false;       // nodes beyond the job's quota count, too
 
   // The nodes for another plan of a job that trains.
   [[nodiscard]] static NodeQuery for_change(ElasticityMode mode) {
@@ -30,8 +31,8 @@ struct NodeQuery {
 };
 
 // Omits the nodes that are about to be terminated, quarantined, or fully used by other pods, and those whose GPUs a job
-// of higher priority claims. A node without a pod of the job must also be ready and not cordoned, and its taints and
-// labels must allow the pods of the job.
+// of higher priority claims, and those beyond the job's quota (quota.h). A node without a pod of the job must also be
+// ready and not cordoned, and its taints and labels must allow the pods of the job.
 std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& query);
 
 }  // namespace sailor

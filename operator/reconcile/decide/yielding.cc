@@ -4,7 +4,6 @@
 
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/competition.h"
-#include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/saving.h"
 #include "planner/replan/change_rules.h"
 
@@ -25,6 +24,19 @@ std::string text_of(const Rival& claimant) {
 
 }  // namespace
 
+PolicyResult give_up_gpus(const Observation& observation, const GenerationRecord& record, const Cause& cause,
+                          const Cause& why_paused) {
+  const ElasticityMode mode = observation.job.spec->elasticity;
+  if (releases_gpus_after_loss(mode, /*has_plan=*/true)) return release_all(observation, record, cause);
+  for (const NodeScope scope : {NodeScope::kSurvivors, NodeScope::kExisting}) {
+    const NodeQuery query{scope};
+    const PlanLookup lookup = look_up_plan(observation, usable_nodes(observation, query), record.plan);
+    if (lookup.has_plan()) return adopt_plan(observation, record, *lookup.answer, query, cause);
+    if (!lookup.has_no_plan()) return ask_planner(lookup);
+  }
+  return release_all(observation, record, why_paused);
+}
+
 PolicyResult yield_all_gpus(const Observation& observation, const GenerationRecord& record, const Rival& claimant) {
   return release_all(observation, record, {Reason::kWaitingForCapacity, text_of(claimant)});
 }
@@ -43,16 +55,8 @@ std::optional<PolicyResult> yield_gpus(const Observation& observation) {
   const GenerationRecord& record = observation.record.value();
   const Rival* claimant = find_claimant(observation, record);
   if (claimant == nullptr || (record.is_committed() && !trains(observation, record))) return std::nullopt;
-  const Cause cause{Reason::kPreempted, text_of(*claimant)};
-  const ElasticityMode mode = observation.job.spec->elasticity;
-  if (releases_gpus_after_loss(mode, /*has_plan=*/true)) return release_all(observation, record, cause);
-  for (const NodeScope scope : {NodeScope::kSurvivors, NodeScope::kExisting}) {
-    const NodeQuery query{scope};
-    const PlanLookup lookup = look_up_plan(observation, usable_nodes(observation, query), record.plan);
-    if (lookup.has_plan()) return adopt_plan(observation, record, *lookup.answer, query, cause);
-    if (!lookup.has_no_plan()) return ask_planner(lookup);
-  }
-  return yield_all_gpus(observation, record, *claimant);
+  const std::string text = text_of(*claimant);
+  return give_up_gpus(observation, record, {Reason::kPreempted, text}, {Reason::kWaitingForCapacity, text});
 }
 
 }  // namespace sailor

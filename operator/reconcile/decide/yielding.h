@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/policy.h"
 
 namespace sailor {
@@ -10,11 +11,16 @@ namespace sailor {
 // Returns the job of higher priority that claims GPUs which the generation uses; null: none does.
 const Rival* find_claimant(const Observation& observation, const Generation& generation);
 
+// Continues on the GPUs that the job may still use because of `cause`, and trains on until the change is prepared. If
+// no plan fits them, or the job's elasticity does not allow that, saves the state and releases all GPUs; `why_paused`
+// then says why the job has none. State that cannot be saved is lost.
+PolicyResult give_up_gpus(const Observation& observation, const GenerationRecord& record, const Cause& cause,
+                          const Cause& why_paused);
+
 // Releases all GPUs of the job to the claimant. State that cannot be saved is lost.
 PolicyResult yield_all_gpus(const Observation& observation, const GenerationRecord& record, const Rival& claimant);
 
-// Applies to a job that trains, or that has not started yet. It continues on the GPUs that are left, and trains on
-// until the change is prepared. If no plan fits them, it saves its state and releases all its GPUs.
+// Applies to a job that trains, or that has not started yet (give_up_gpus).
 std::optional<PolicyResult> yield_gpus(const Observation& observation);
 
 }  // namespace sailor

@@ -87,13 +87,17 @@ std::vector<std::string> tags_of_event(const Json& event) {
   return {pod_tag(kube::text_at(event, {"involvedObject", "uid"}))};
 }
 
+std::vector<std::string> tags_of_workload(const Json& workload) {
+  return {label_tag(kube::namespace_of(workload), kube::label_of(workload, kJobNameLabel))};
+}
+
 }  // namespace
 
 std::string job_tag(const JobKey& job) { return label_tag(job.namespace_name, short_job_name(job.name)); }
 std::string node_tag(const std::string& node) { return "node/" + node; }
 std::string pod_tag(const std::string& pod_uid) { return "pod/" + pod_uid; }
 
-Caches::Caches(const std::vector<std::string>& namespaces)
+Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
     : jobs(without_managed_fields),
       pods(without_managed_fields, tags_of_pod),
       foreign_pods(foreign_gpu_use(namespaces)),
@@ -103,14 +107,21 @@ Caches::Caches(const std::vector<std::string>& namespaces)
       profiles(without_managed_fields),
       records(without_managed_fields),
       plan_maps(generation_shown),
-      scale_ups(word_about_pod, tags_of_event) {
-  if (namespaces.empty()) return;
-  for (kube::Store* store : {&jobs, &pods, &records, &plan_maps, &scale_ups}) store->expect_lists_of(namespaces);
+      scale_ups(word_about_pod, tags_of_event),
+      workloads(without_managed_fields, tags_of_workload),
+      flavors(without_managed_fields),
+      queue_priorities(without_managed_fields) {
+  if (!namespaces.empty()) {
+    for (kube::Store* store : {&jobs, &pods, &records, &plan_maps, &scale_ups, &workloads})
+      store->expect_lists_of(namespaces);
+  }
+  if (has_queues) return;
+  for (kube::Store* store : {&workloads, &flavors, &queue_priorities}) store->expect_lists_of({});
 }
 
 bool Caches::are_synced() const {
-  for (const kube::Store* store :
-       {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records, &plan_maps, &scale_ups}) {
+  for (const kube::Store* store : {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records,
+                                   &plan_maps, &scale_ups, &workloads, &flavors, &queue_priorities}) {
     if (!store->is_synced()) return false;
   }
   return true;

@@ -17,8 +17,9 @@ std::string node_tag(const std::string& node);  // the pods that run on the node
 std::string pod_tag(const std::string& pod_uid);
 
 struct Caches {
-  // The operator runs the jobs of these namespaces; none: of all.
-  explicit Caches(const std::vector<std::string>& namespaces = {});
+  // The operator runs the jobs of these namespaces; none: of all. Without queues, the caches of Kueue's objects stay
+  // empty.
+  explicit Caches(const std::vector<std::string>& namespaces = {}, bool has_queues = false);
 
   kube::Store jobs;
   kube::Store pods;          // the pods with the labels of Sailor in the watched namespaces; they have the tags above
@@ -30,6 +31,10 @@ struct Caches {
   kube::Store records;    // the JobRecords
   kube::Store plan_maps;  // the ConfigMaps that show plans, without the plans
   kube::Store scale_ups;  // the Events of the autoscaler about pods; they have the tag above
+
+  kube::Store workloads;         // of jobs, with the tag of the job
+  kube::Store flavors;           // Kueue's ResourceFlavors
+  kube::Store queue_priorities;  // Kueue's WorkloadPriorityClasses
 
   [[nodiscard]] bool are_synced() const;
 };

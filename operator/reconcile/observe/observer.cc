@@ -88,6 +88,19 @@ void find_new_nodes(Generation& generation, const std::vector<PodView>& pods, co
   }
 }
 
+// Pods on nodes of a flavor need its tolerations.
+void add_tolerations(Json& pod_template, const QueueView& queue) {
+  std::set<std::string> flavors;
+  for (const Workload& workload : queue.workloads) {
+    if (workload.gpus() > 0) flavors.insert(workload.flavor);
+  }
+  for (const std::string& name : flavors) {
+    const auto flavor = queue.flavors.find(name);
+    if (flavor == queue.flavors.end()) continue;
+    for (const Json& toleration : flavor->second.tolerations) pod_template["spec"]["tolerations"].push_back(toleration);
+  }
+}
+
 }  // namespace
 
 ClusterView Observer::cluster() const { return cluster(contenders()); }
@@ -195,6 +208,41 @@ void Observer::add_vanished_pods(Observation& observation) const {
   std::ranges::stable_sort(observation.pods, {}, &PodView::name);
 }
 
+// A job that has left its queue has its Workloads still to delete.
+void Observer::read_queue(Observation& observation, const Json& job) const {
+  QueueView queue;
+  queue.name = kube::label_of(job, kQueueLabel);
+  for (kube::Object& object : caches_.workloads.tagged(job_tag(observation.job.key))) {
+    if (kube::controller_uid(*object) != observation.job.uid) continue;
+    Workload workload = workload_of(std::move(object));
+    if (!workload.is_finished) queue.workloads.push_back(std::move(workload));
+  }
+  if (queue.name.empty() && queue.workloads.empty()) return;
+  std::ranges::sort(queue.workloads, {}, [&](const Workload& workload) {
+    return number_of(workload, observation.job.key, observation.job.uid);
+  });
+  for (const kube::Object& flavor : caches_.flavors.all())
+    queue.flavors.emplace(kube::name_of(*flavor), flavor_of(*flavor));
+  add_tolerations(observation.job.pod_template, queue);
+  queue.priority = observation.job.priority.value;
+  if (const std::string name = kube::label_of(job, kQueuePriorityLabel); !name.empty()) {
+    const kube::Object priority = caches_.queue_priorities.find({"", name});
+    if (priority == nullptr) {
+      queue.fault = fmt::format("WorkloadPriorityClass {}, which label {} of the job names, does not exist.", name,
+                                kQueuePriorityLabel);
+    } else {
+      queue.priority = priority_from(*priority).value;
+    }
+  }
+  if (settings_.kueue_version.empty()) {
+    queue.fault = fmt::format(
+        "Label {} of the job names queue {}, but the operator does not use Kueue. Install it with "
+        "the chart's value kueue.enabled, or remove the label.",
+        kQueueLabel, queue.name);
+  }
+  observation.queue = std::move(queue);
+}
+
 std::optional<Observation> Observer::observe(const JobKey& key) const {
   const kube::Object object = caches_.jobs.find(key);
   if (object == nullptr) {
@@ -226,6 +274,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   const std::vector<Contender> contenders = this->contenders();
   observation.cluster = cluster(contenders);
   observation.job.priority = rivals_.priority_of(*object);
+  read_queue(observation, *object);
   observation.rivals = rivals_.rivals_of(observation.job.uid, contenders, observation.cluster, sources_.monotonic());
   observation.profiles = sources_.profiles();
   observation.answers = sources_.answers(key);

@@ -50,6 +50,7 @@ class Observer {
   void read_plan_map(Observation& observation) const;
   void add_vanished_pods(Observation& observation) const;
   void read_leases(Observation& observation) const;
+  void read_queue(Observation& observation, const kube::Json& job) const;
   // Returns the jobs that may use GPUs.
   [[nodiscard]] std::vector<Contender> contenders() const;
   [[nodiscard]] ClusterView cluster(const std::vector<Contender>& contenders) const;
