@@ -46,13 +46,13 @@ func Start(logDir string, c Command) (*Child, error) {
 	cmd.Args[0] = c.Component
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, c.Files
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.Machine {
 		// The process itself enters the PID namespace (clone); the mount namespace is unshared after that, because
 		// Go then keeps its mounts from spreading to ours.
 		cmd.SysProcAttr.Cloneflags, cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWPID, syscall.CLONE_NEWNS
 	}
-	if err := startFromLastingThread(cmd); err != nil {
+	if err := StartBound(cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", c.Name, err)
 	}
 	child := &Child{Name: c.Name, LogFile: logFile, cmd: cmd, exited: make(chan struct{})}
@@ -111,9 +111,13 @@ var lastingThread = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// startFromLastingThread starts the command on a thread that lives as long as this process: the parent-death signal
-// comes when the *thread* that started a child ends.
-func startFromLastingThread(cmd *exec.Cmd) error {
+// StartBound starts the command so that the kernel kills it when this process ends, however it ends. It does so on a thread
+// that lives as long as this process: the parent-death signal comes when the *thread* that started a child ends.
+func StartBound(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	result := make(chan error)
 	lastingThread() <- func() { result <- cmd.Start() }
 	return <-result
