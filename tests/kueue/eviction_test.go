@@ -77,7 +77,7 @@ func (k *Kueue) stillHolds(name string) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	if !w.Is("QuotaReserved") || !w.Is("Admitted") || w.Status.Admission == nil {
+	if !holdsQuota(w) {
 		k.t.Errorf("Kueue has taken the quota of %s before it was released: %+v", name, w.Status)
 	}
 }

@@ -101,9 +101,13 @@ func (k *Kueue) create(r request) {
 	}
 }
 
+func holdsQuota(w Workload) bool {
+	return w.Is("QuotaReserved") && w.Is("Admitted") && w.Status.Admission != nil
+}
+
 func (k *Kueue) untilAdmitted(name string) Workload {
 	k.t.Helper()
-	return k.Until(team, name, "be admitted", func(w Workload) bool { return w.Is("Admitted") })
+	return k.Until(team, name, "be admitted", holdsQuota)
 }
 
 // untilEvicted waits for the reason of an eviction.

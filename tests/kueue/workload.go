@@ -80,10 +80,12 @@ func (k *Kueue) Until(namespace, name, what string, holds func(Workload) bool) (
 			k.t.Logf("the last state of Workload %s/%s: %+v", namespace, name, last.Status)
 		}
 	}()
-	testcluster.Eventually(k.t, patience, "Workload "+name+" to "+what, func(ctx context.Context) (_ bool, err error) {
-		if last, err = k.Workload(ctx, namespace, name); err != nil {
+	testcluster.Eventually(k.t, patience, "Workload "+name+" to "+what, func(ctx context.Context) (bool, error) {
+		workload, err := k.Workload(ctx, namespace, name)
+		if err != nil {
 			return false, err
 		}
+		last = workload
 		return holds(last), nil
 	})
 	return last
