@@ -50,7 +50,8 @@ func (k *Kueue) writeStatus(w Workload, status map[string]any, conditions ...met
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	_, err = k.client.Resource(workloads).Namespace(team).Patch(k.briefly(), w.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = k.client.Resource(workloads).Namespace(team).Patch(k.briefly(), w.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{}, "status")
 	if err != nil {
 		k.t.Fatalf("%v\n%s", err, patch)
 	}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"sailor.dev/tests/cluster/config"
 )
 
@@ -83,8 +86,9 @@ func (k *Kueue) apply(format string, args ...any) {
 
 func (k *Kueue) patchQueue(name, patch string) {
 	k.t.Helper()
-	if _, err := k.cluster.Kubectl(k.briefly(), "patch", "clusterqueues."+storageVersion+"."+flavors.Group, name, "--type=merge", "--patch", patch); err != nil {
-		k.t.Fatal(err)
+	_, err := k.client.Resource(resource("clusterqueues")).Patch(k.briefly(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		k.t.Fatalf("%v\n%s", err, patch)
 	}
 }
 

@@ -24,7 +24,8 @@ func (k *Kueue) in(t *testing.T, quotas ...Quota) *Kueue {
 	part.ResourceFlavor("l4", map[string]string{config.LabelAccelerator: accelerator})
 	part.ResourceFlavor("t4", map[string]string{config.LabelAccelerator: "nvidia-tesla-t4"})
 	part.ClusterQueue("gpus", quotas...)
-	if _, err := cluster.KubectlWithInput(t.Context(), "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+team+"}\n", "apply", "-f", "-"); err != nil {
+	space := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + team + "}\n"
+	if _, err := cluster.KubectlWithInput(t.Context(), space, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
 	part.LocalQueue(team, team, "gpus")
