@@ -20,7 +20,8 @@ constexpr auto kSettle = std::chrono::milliseconds(50);  // nodes change in burs
 
 Watches::Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function<void()> profiles_changed)
     : api_(api), caches_(caches), queue_(queue) {
-  queue_changed_jobs(std::move(profiles_changed));
+  queue_jobs_of_changed_objects();
+  queue_jobs_of_changed_cluster(std::move(profiles_changed));
 }
 
 void Watches::queue_all_jobs() {
@@ -60,7 +61,7 @@ void Watches::queue_owners(const Json* before, const Json* now) {
   }
 }
 
-void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
+void Watches::queue_jobs_of_changed_objects() {
   caches_.jobs.on_change([this](const Json* before, const Json* now) {
     if (!changes_job(before, now)) return;
     queue_.add(kube::key_of(now == nullptr ? *before : *now));
@@ -81,6 +82,9 @@ void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
   });
   for (kube::Store* store : {&caches_.plan_maps, &caches_.workloads})
     store->on_change([this](const Json* before, const Json* now) { queue_owners(before, now); });
+}
+
+void Watches::queue_jobs_of_changed_cluster(std::function<void()> profiles_changed) {
   caches_.foreign_pods.on_change([this](const Json* before, const Json* now) {
     if (changes_gpu_use(before, now)) queue_jobs_that_may_grow();
   });

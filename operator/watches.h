@@ -27,7 +27,8 @@ class Watches {
   void queue_all_jobs();
 
  private:
-  void queue_changed_jobs(std::function<void()> profiles_changed);
+  void queue_jobs_of_changed_objects();  // the job itself, and what belongs to one
+  void queue_jobs_of_changed_cluster(std::function<void()> profiles_changed);
   void queue_jobs_that_may_grow();                                                // after the capacity has changed
   void queue_jobs_concerned_by(const kube::Json* before, const kube::Json* now);  // by a change of another job
   void queue_jobs_on(const kube::Json& node);

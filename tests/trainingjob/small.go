@@ -9,6 +9,8 @@ import (
 // Small is a job for tests and benchmarks: its steps take tens of milliseconds on a processor. Empty fields have defaults.
 type Small struct {
 	Name       string
+	Queue      string // of Kueue
+	Priority   string // the WorkloadPriorityClass in the queue
 	Model      string // the name by which its profile is found; default "small"
 	Config     string // YAML of further fields of spec.model.config; 4 small layers
 	Steps      int
@@ -26,7 +28,11 @@ const Endless = 1_000_000
 
 var small = template.Must(template.New("job").Parse(`apiVersion: sailor.dev/v1alpha1
 kind: TrainingJob
-metadata: {name: {{.Name}}}
+metadata:
+  name: {{.Name}}
+{{- if .Queue}}
+  labels: {kueue.x-k8s.io/queue-name: {{.Queue}}{{with .Priority}}, kueue.x-k8s.io/priority-class: {{.}}{{end}}}
+{{- end}}
 spec:
   model:
     config: {name: {{or .Model "small"}}, family: gpt2, {{or .Config "layers: 4, hiddenSize: 64, heads: 4, ffnSize: 256, vocabSize: 256, maxPositions: 64"}}}
