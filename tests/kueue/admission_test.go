@@ -2,6 +2,9 @@ package kueue
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -85,4 +88,29 @@ func checksWorkloads(t *testing.T, shared *Kueue) {
 	if err == nil || !strings.Contains(err.Error(), "at most one podSet can use minCount") {
 		t.Errorf("a Workload with two sets of a variable size: %v", err)
 	}
+}
+
+// docs/queues.md shows how to make a queue.
+func acceptsTheQueuesOfTheGuide(t *testing.T, shared *Kueue) {
+	k := shared.in(t, Quota{Flavor: "l4", GPUs: 1})
+	root, err := testcluster.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "queues.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
+	if manifest == nil || !strings.Contains(string(manifest[1]), "kind: ClusterQueue") {
+		t.Fatalf("the page begins with other YAML than that of a queue: %s", manifest)
+	}
+	queues := regexp.MustCompile("(?m)^   ").ReplaceAllString(string(manifest[1]), "") // it is in a list
+	if _, err := cluster.KubectlWithInput(t.Context(), queues, "apply", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+	testcluster.Eventually(t, patience, "the queue to be active", func(ctx context.Context) (bool, error) {
+		state, err := k.cluster.Kubectl(ctx, "get", "clusterqueue", "research", "-o", `jsonpath={.status.conditions[?(@.type=="Active")].status}`)
+		return state == "True", err
+	})
 }

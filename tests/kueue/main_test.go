@@ -25,6 +25,7 @@ func TestKueue(t *testing.T) {
 		test  func(*testing.T, *Kueue)
 	}{
 		{"RunsAJobOnceItsQuotaIsThere", runsAJobOnceItsQuotaIsThere},
+		{"AcceptsTheQueuesOfTheGuide", acceptsTheQueuesOfTheGuide},
 		{"AdmitsAsManyPodsAsAFlavorHasQuotaFor", admitsAsManyPodsAsAFlavorHasQuotaFor},
 		{"ChecksWorkloads", checksWorkloads},
 		{"LetsAPreemptedWorkloadHoldItsQuotaUntilItIsReleased", letsAPreemptedWorkloadHoldItsQuotaUntilItIsReleased},

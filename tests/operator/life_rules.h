@@ -12,6 +12,7 @@
 
 #include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
+#include "tests/operator/life_queue.h"
 #include "tests/operator/world.h"
 
 namespace sailor::testing {
@@ -31,7 +32,8 @@ inline Json foreign_pod() {
 class LifeRules {
  public:
   // `story` tells what has happened, for the messages.
-  LifeRules(World& world, std::function<std::string()> story) : world_(world), story_(std::move(story)) {}
+  LifeRules(World& world, const LifeQueue& queue, std::function<std::string()> story)
+      : world_(world), queue_(queue), story_(std::move(story)) {}
 
   // What a former leader knew when it was paused is old, so there may be no room for the pods of its plan or for those
   // of another job. The scheduler leaves such pods pending until they are given up. At rest there are none.
@@ -52,6 +54,7 @@ class LifeRules {
     for (const auto& [node, gpus] : used) EXPECT_LE(gpus, 2) << "more pods than GPUs on node " << node << story_();
     for (const Json& job : world_.api_server.all("trainingjobs")) {
       const std::string state = kube::text_at(job, {"status", "state"});
+      check_quota(job);
       const auto ended = ended_.find(kube::uid_of(job));
       EXPECT_TRUE(ended == ended_.end() || ended->second == state) << "a final state is undone: " << state << story_();
       if (state == "Complete" || state == "Failed") ended_.emplace(kube::uid_of(job), state);
@@ -73,6 +76,20 @@ class LifeRules {
   [[nodiscard]] bool is_ending(const Json& pod) const {
     const auto agent = world_.agents.find(kube::uid_of(pod));
     return agent != world_.agents.end() && agent->second.report && agent->second.report->exit_status;
+  }
+
+  // A queue that takes GPUs back keeps them reserved until the job's pods no longer have them.
+  void check_quota(const Json& job) {
+    if (!LifeQueue::has(job)) return;
+    int gpus = 0;
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const bool is_ours = kube::label_of(pod, kJobUidLabel) == kube::uid_of(job);
+      const bool is_unbound = kube::text_at(pod, {"spec", "nodeName"}).empty();
+      if (!is_ours || !is_live(pod) || is_ending(pod) || (has_former_leader_written_ && is_unbound)) continue;
+      gpus += gpus_of_pod(pod);
+    }
+    EXPECT_LE(gpus, queue_.quota_of(kube::uid_of(job)))
+        << "GPUs beyond the quota of " << kube::name_of(job) << story_();
   }
 
   void check_job_at_rest(const Json& job) {
@@ -104,7 +121,8 @@ class LifeRules {
       // Without a record nothing can be saved, so the pods keep the state until there is a plan.
       const bool may_save = job["spec"].contains("checkpoint") && !world_.api_server.find("jobrecords", name).is_null();
       EXPECT_TRUE(gpus == 0 || !may_save) << "pods of a waiting job";
-      EXPECT_TRUE(free_gpus() < least || keeps_plan) << "there is room for it";
+      const bool lacks_quota = reason_of(job, "Planned") == "WaitingForQuota";
+      EXPECT_TRUE(lacks_quota ? queue_.left() < least : free_gpus() < least || keeps_plan) << "there is room for it";
     }
   }
 
@@ -145,6 +163,7 @@ class LifeRules {
   }
 
   World& world_;
+  const LifeQueue& queue_;
   const std::function<std::string()> story_;
   std::map<std::string, std::string> ended_;  // the final state of a job, by its UID
   bool has_former_leader_written_ = false;

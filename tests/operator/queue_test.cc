@@ -26,11 +26,9 @@ class Queues : public ::testing::Test {
     world.job = {"default", name};
     Json spec = {{"resources", {{"minGpus", min_gpus}}}};
     if (max_gpus) spec["resources"]["maxGpus"] = *max_gpus;
-    world.add_job(spec);
-    Json job = world.api_server.find("trainingjobs", name);
-    job["metadata"]["labels"] = {{kQueueLabel, "team"}};
-    job["metadata"]["labels"].update(labels);
-    world.api_server.put("/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs", job);
+    Json all = labels;
+    all[kQueueLabel] = "team";
+    world.add_job(spec, all);
   }
   // The operator and Kueue work until nothing changes.
   void settle() {
@@ -138,6 +136,31 @@ TEST_F(Queues, EvictionOfAllSavesTheStateAndTheJobGoesOnLater) {
   settle();
   EXPECT_EQ(world.state(), "Running");
   EXPECT_EQ(world.record().reason, Reason::kResumed);
+}
+
+// A pod keeps the GPUs that it was created with, so the second node's pod does not fit the quota.
+TEST_F(Queues, PodsWithMoreGpusThanTheQuotaLeavesAreReplaced) {
+  add_nodes({"a", "b", "c"});
+  kueue.add_flavor("t4", 3);
+  add_job("job", 1);
+  settle();
+  EXPECT_EQ(gpu_count(world.record().plan), 3);
+  kueue.set_quota("t4", 5);
+  settle_later();
+  settle_later();
+  EXPECT_THAT(gpu_count(world.record().plan), ::testing::AllOf(::testing::Gt(3), ::testing::Le(5)));
+  kueue.set_quota("t4", 3);
+  kueue.evict_beyond_quota();
+  settle();
+  settle_later();
+  EXPECT_EQ(world.state(), "Running");
+  int gpus = 0;
+  for (const Slot& slot : world.record().placement.slots) gpus += slot.gpus;
+  EXPECT_LE(gpus, 3);
+  EXPECT_LE(kueue.used("t4"), 3) << "what Kueue wants back is given back";
+  const std::int64_t generation = world.generation();
+  settle_later();
+  EXPECT_EQ(world.generation(), generation) << "it does not try again and again";
 }
 
 TEST_F(Queues, QuotaIsGivenBackOnlyAfterThePodsAreGone) {
@@ -309,8 +332,7 @@ TEST_F(Queues, OperatorMayDieBeforeAndAfterEachWrite) {
       fresh.add_node("a", 2);
       queue.add_flavor("t4", 2);
       fresh.job = {"default", "job"};
-      fresh.add_job({{"resources", {{"minGpus", 2}}}});
-      fresh.change_job([](Json& job) { job["metadata"]["labels"] = {{kQueueLabel, "team"}}; });
+      fresh.add_job({{"resources", {{"minGpus", 2}}}}, {{kQueueLabel, "team"}});
       fresh.settle_through_crash(write, after_commit);
       for (int i = 0; i < 10; ++i) {
         queue.admit();

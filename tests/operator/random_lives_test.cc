@@ -49,7 +49,8 @@ class Life {
         {3, &Life::reach_node},    {3, &Life::pause_operator}, {3, &Life::wake_operator}, {3, &Life::evict_pod},
         {2, &Life::toggle_path},   {2, &Life::freeze_node},    {3, &Life::thaw_node},     {3, &Life::tell_failure},
         {2, &Life::toggle_slow},   {6, &Life::train},          {8, &Life::deliver_one},   {5, &Life::make_node},
-        {3, &Life::refuse_nodes},  {3, &Life::lose_new_node}};
+        {3, &Life::refuse_nodes},  {3, &Life::lose_new_node},  {8, &Life::admit},         {3, &Life::change_quota},
+        {2, &Life::evict_workload}};
     int sum = 0;
     for (const auto& [weight, act] : kActs) sum += weight;
     int choice = below(sum);
@@ -81,6 +82,8 @@ class Life {
       faults_.end_told_failures();
       world_.settle_all_jobs();
       while (!world_.make_nodes().empty()) world_.settle_all_jobs();
+      queue_.give_what_is_left();
+      world_.settle_all_jobs();
       for (int i = 0; i < kStepsAtRest; ++i) {
         faults_.train();
         world_.reconcile_all_jobs();
@@ -124,8 +127,9 @@ class Life {
     if (below(2) == 0) spec["training"] = {{"globalBatchSize", 16}, {"sequenceLength", 32}, {"steps", 1'000'000}};
     if (below(3) != 0) spec["checkpoint"] = {{"path", "/checkpoints"}};
     if (below(3) == 0) spec["elasticity"] = {{"mode", below(2) == 0 ? "Restart" : "Off"}};
-    world_.add_job(spec);
-    say(fmt::format("add {} {}", name, spec.dump()));
+    const Json labels = queue_.labels();
+    world_.add_job(spec, labels);
+    say(fmt::format("add {} {} {}", name, labels.dump(), spec.dump()));
   }
 
   void add_some_job() {
@@ -168,6 +172,10 @@ class Life {
     say(fmt::format("{} s", seconds));
     world_.pass(std::chrono::seconds(seconds));
   }
+
+  void admit() { queue_.admit(); }
+  void change_quota() { queue_.change_quota(); }
+  void evict_workload() { queue_.evict_one(); }
 
   void add_node() {
     const std::string& node = any(kNodes);
@@ -451,7 +459,8 @@ class Life {
   std::function<bool()> paused_;   // what a former leader still writes when it wakes
   std::vector<std::string> said_;
   int reconciles_ = 0;
-  LifeRules rules_{world_, [this] { return story(); }};
+  LifeQueue queue_{world_, [this](int limit) { return below(limit); }, [this](const std::string& what) { say(what); }};
+  LifeRules rules_{world_, queue_, [this] { return story(); }};
 };
 
 void lead(int lives) {

@@ -254,7 +254,11 @@ void World::preempt(const std::string& name) {
   api_server.put(kNodes, node);
 }
 
-void World::add_job(Json spec_changes) { api_server.put(kJobs, job_manifest(job, now, spec_changes)); }
+void World::add_job(Json spec_changes, const Json& labels) {
+  Json object = job_manifest(job, now, spec_changes);
+  object["metadata"]["labels"] = labels;
+  api_server.put(kJobs, object);
+}
 
 void World::change_job(const std::function<void(Json&)>& change) {
   Json changed = api_server.find("trainingjobs", job.name);

@@ -30,7 +30,7 @@ class World {
   // The autoscaler says something about each pod that waits for a new node.
   void say_of_new_nodes(const std::string& reason, const std::string& message);
   void preempt(const std::string& name);  // the node gets the taint of a termination; its pods and agents run on
-  void add_job(Json spec_changes = Json::object());
+  void add_job(Json spec_changes = Json::object(), const Json& labels = Json::object());
   void add_priority_class(const std::string& name, int value, const Json& changes = Json::object());
   void change_job(const std::function<void(Json&)>& change);
 

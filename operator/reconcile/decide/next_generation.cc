@@ -6,6 +6,7 @@
 #include "operator/reconcile/decide/disruption.h"
 #include "operator/reconcile/decide/placement.h"
 #include "operator/reconcile/decide/quarantine.h"
+#include "operator/reconcile/decide/quota.h"
 #include "operator/reconcile/decide/trainer_failures.h"
 
 namespace sailor {
@@ -25,11 +26,15 @@ struct PlacedPlan {
 };
 
 PlacedPlan place_plan(const Observation& observation, const PlanAnswer& answer, NodeQuery query) {
-  auto nodes = usable_nodes(observation, query);
-  if (cluster_of(nodes, observation.cluster) != answer.question.cluster) {
+  const auto is_what_was_asked_for = [&](const std::vector<UsableNode>& nodes) {
+    return cluster_of(nodes, observation.cluster) == answer.question.cluster;
+  };
+  std::vector<UsableNode> nodes = usable_nodes(observation, query);
+  if (!is_what_was_asked_for(nodes) && !is_what_was_asked_for(trimmed_to_quota(observation, nodes))) {
     query.scope = NodeScope::kGrowable;
     nodes = usable_nodes(observation, query);
   }
+  if (!is_what_was_asked_for(nodes)) nodes = trimmed_to_quota(observation, std::move(nodes));
   const Plan& plan = answer.result->plan;
   return {place({observation.job.key.name, plan, nodes, observation.cluster, pod_names(observation)}), query};
 }

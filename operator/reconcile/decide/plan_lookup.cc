@@ -37,27 +37,44 @@ PlanLookup look_up(PlanQuestion question, const Observation& observation, const 
   return {nullptr, std::move(question)};
 }
 
+bool exceeds_quota(const Observation& observation, const PlanLookup& lookup, const std::vector<UsableNode>& nodes) {
+  if (find_queue(observation) == nullptr || !lookup.has_plan()) return false;
+  const Plan& plan = lookup.answer->result->plan;
+  const auto placement = place({observation.job.key.name, plan, nodes, observation.cluster, {}});
+  return placement && !is_within_quota(observation, *placement);
+}
+
+// Looks up a plan whose pods are within the quota of the job.
+PlanLookup look_up_within_quota(PlanQuestion question, const Observation& observation, std::vector<UsableNode> nodes) {
+  question.job = spec_within_quota(observation);
+  PlanLookup lookup = look_up(question, observation, nodes);
+  if (!exceeds_quota(observation, lookup, nodes)) return lookup;
+  nodes = trimmed_to_quota(observation, std::move(nodes));
+  question.cluster = cluster_of(nodes, observation.cluster);
+  return look_up(std::move(question), observation, nodes);
+}
+
 }  // namespace
 
 PlanLookup look_up_plan(const Observation& observation, const std::vector<UsableNode>& nodes,
                         const std::optional<Plan>& current, Urgency urgency) {
-  return look_up({.job = spec_within_quota(observation),
-                  .cluster = cluster_of(nodes, observation.cluster),
-                  .current = current,
-                  .profiles = observation.profiles,
-                  .is_urgent = urgency == Urgency::kStopped},
-                 observation, nodes);
+  return look_up_within_quota({.cluster = cluster_of(nodes, observation.cluster),
+                               .current = current,
+                               .profiles = observation.profiles,
+                               .is_urgent = urgency == Urgency::kStopped},
+                              observation, nodes);
 }
 
 PlanLookup look_up_better_plan(const Observation& observation, const Generation& running, const NodeQuery& query) {
   const auto nodes = usable_nodes(observation, query);
   RunningPlan present = plan_as_it_runs(running, nodes, observation.cluster);
-  return look_up({.job = query.ignores_quota ? *observation.job.spec : spec_within_quota(observation),
-                  .cluster = cluster_of(nodes, observation.cluster),
-                  .current = std::move(present.plan),
-                  .current_cluster = std::move(present.cluster),
-                  .profiles = observation.profiles},
-                 observation, nodes);
+  PlanQuestion question{.job = *observation.job.spec,
+                        .cluster = cluster_of(nodes, observation.cluster),
+                        .current = std::move(present.plan),
+                        .current_cluster = std::move(present.cluster),
+                        .profiles = observation.profiles};
+  return query.ignores_quota ? look_up(std::move(question), observation, nodes)
+                             : look_up_within_quota(std::move(question), observation, nodes);
 }
 
 PlanLookup look_up_plan_with_growth(const Observation& observation, const NodeQuery& query,

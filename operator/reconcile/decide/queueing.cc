@@ -242,14 +242,16 @@ PolicyResult serve_settled_job(const Observation& observation, bool may_ask_plan
   return wish.is_content ? return_unused(observation, record) : PolicyResult();
 }
 
-// Says which Workloads have pods on their GPUs. The GPUs of the first one are used first.
+// Says which Workloads have pods on some of their GPUs. The GPUs of the first one are used first.
 PolicyResult report_readiness(const Observation& observation) {
   PolicyResult result;
-  const auto& record = observation.record;
-  int used = record && trains(observation, *record) ? gpu_count(record->plan) : 0;
+  int used = 0;
+  if (const auto& record = observation.record; record && trains(observation, *record)) {
+    for (const Slot& slot : record->placement.slots) used += slot.gpus;
+  }
   for (const Workload& workload : observation.queue.value().workloads) {
     if (workload.gpus() == 0) continue;
-    const bool is_ready = used >= workload.gpus();
+    const bool is_ready = used > 0;
     used -= workload.gpus();
     if (says_pods_ready(workload, is_ready)) continue;
     result.actions.emplace_back(ReplaceWorkloadStatus{with_pods_ready(workload, is_ready, observation.now)});

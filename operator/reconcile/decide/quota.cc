@@ -91,16 +91,21 @@ JobSpec spec_within_quota(const Observation& observation) {
 std::vector<UsableNode> nodes_within_quota(const Observation& observation, std::vector<UsableNode> nodes) {
   const QueueView* queue = find_queue(observation);
   if (queue == nullptr) return nodes;
-  QuotaLeft left(observation, *queue);
+  const QuotaLeft left(observation, *queue);
   const bool is_enough = quota_of(*queue) >= observation.job.spec->resources.min_gpus;
-  if (is_enough && !left.has_several_flavors()) {
-    std::erase_if(nodes, [&](const UsableNode& node) { return !left.concerns(node.node, node.pool); });
-    return nodes;
-  }
-  // The nodes of the job's own pods come first. A pod keeps all its GPUs, and in some pools it has all of its node.
+  if (!is_enough || left.has_several_flavors()) return trimmed_to_quota(observation, std::move(nodes));
+  std::erase_if(nodes, [&](const UsableNode& node) { return !left.concerns(node.node, node.pool); });
+  return nodes;
+}
+
+std::vector<UsableNode> trimmed_to_quota(const Observation& observation, std::vector<UsableNode> nodes) {
+  const QueueView* queue = find_queue(observation);
+  if (queue == nullptr) return nodes;
+  QuotaLeft left(observation, *queue);
   std::ranges::stable_partition(nodes, [](const UsableNode& node) { return !node.pod.empty(); });
   std::vector<UsableNode> kept;
   for (UsableNode& node : nodes) {
+    // A pod keeps all its GPUs, and in some pools it has all of its node.
     const bool is_whole = !node.pod.empty() || observation.cluster.pools.at(node.pool).whole_nodes;
     const int gpus = left.take(node.node, node.pool, is_whole ? node.gpus : 1, node.gpus).gpus;
     if (gpus == 0) continue;

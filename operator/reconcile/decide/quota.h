@@ -19,9 +19,14 @@ int quota_of(const QueueView& queue);
 // Returns the spec of the job with at most as many GPUs as its quota.
 JobSpec spec_within_quota(const Observation& observation);
 
-// Returns the nodes of the flavors that the job has quota for. If it has quota for several flavors, it gets of each no
-// more GPUs than that, those of its own pods first. The planner heeds the total (spec_within_quota).
+// Returns the nodes of the flavors that the job has quota for. If it has quota for one flavor, these may have more GPUs
+// than that: the planner chooses, and heeds the total (spec_within_quota). Otherwise trimmed_to_quota().
 std::vector<UsableNode> nodes_within_quota(const Observation& observation, std::vector<UsableNode> nodes);
+
+// Returns of each flavor nodes with no more GPUs than the job has quota for, those of its own pods first. Whatever plan
+// is placed on them is within the quota. On other nodes it might not be, because some pods have GPUs that the plan does
+// not use.
+std::vector<UsableNode> trimmed_to_quota(const Observation& observation, std::vector<UsableNode> nodes);
 
 // Return whether the GPUs of a placement, or those of all pods of the job, are within its quota.
 bool is_within_quota(const Observation& observation, const Placement& placement);
