@@ -138,29 +138,57 @@ TEST_F(Queues, EvictionOfAllSavesTheStateAndTheJobGoesOnLater) {
   EXPECT_EQ(world.record().reason, Reason::kResumed);
 }
 
-// A pod keeps the GPUs that it was created with, so the second node's pod does not fit the quota.
-TEST_F(Queues, PodsWithMoreGpusThanTheQuotaLeavesAreReplaced) {
-  add_nodes({"a", "b", "c"});
-  kueue.add_flavor("t4", 3);
-  add_job("job", 1);
+// A pod keeps the GPUs that it was created with. The planner would take two of the three of node "x".
+TEST_F(Queues, PodWithMoreGpusThanTheQuotaIsNotKept) {
+  world.add_node("y", 2, "us-central1-b");
+  kueue.add_flavor("t4", 5);
+  add_job("job", 2);
   settle();
-  EXPECT_EQ(gpu_count(world.record().plan), 3);
-  kueue.set_quota("t4", 5);
+  world.add_node("x", 3, "us-central1-a");
   settle_later();
   settle_later();
-  EXPECT_THAT(gpu_count(world.record().plan), ::testing::AllOf(::testing::Gt(3), ::testing::Le(5)));
-  kueue.set_quota("t4", 3);
+  ASSERT_EQ(gpu_count(world.record().plan), 5);
+  ASSERT_EQ(kueue.workload(1).admitted_gpus, 3);
+  kueue.set_quota("t4", 2);
   kueue.evict_beyond_quota();
   settle();
-  settle_later();
   EXPECT_EQ(world.state(), "Running");
-  int gpus = 0;
-  for (const Slot& slot : world.record().placement.slots) gpus += slot.gpus;
-  EXPECT_LE(gpus, 3);
-  EXPECT_LE(kueue.used("t4"), 3) << "what Kueue wants back is given back";
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("y"));
+  EXPECT_EQ(kueue.used("t4"), 2);
   const std::int64_t generation = world.generation();
   settle_later();
   EXPECT_EQ(world.generation(), generation) << "it does not try again and again";
+}
+
+TEST_F(Queues, JobThatWaitsHoldsNoPartOfWhatItNeeds) {
+  for (const char* name : {"a", "b", "c", "d"}) world.add_node(name, 1);
+  kueue.add_flavor("t4", 3);
+  add_job("job", 3);
+  settle();
+  kueue.set_quota("t4", 4);
+  settle_later();
+  settle_later();
+  ASSERT_THAT(kueue.workloads(), SizeIs(2));
+  ASSERT_EQ(kueue.used("t4"), 4);
+  kueue.set_quota("t4", 1);
+  kueue.evict(kueue.workload(0).name);
+  settle();
+  EXPECT_EQ(world.state(), "Waiting");
+  EXPECT_EQ(kueue.used("t4"), 0);
+  ASSERT_THAT(kueue.workloads(), SizeIs(1));
+  EXPECT_EQ(kueue.workload(0).least_gpus, 3);
+  EXPECT_EQ(kueue.workload(0).asked_gpus, 4);
+}
+
+TEST_F(Queues, JobHasAtMostSixteenWorkloads) {
+  for (char name = 'a'; name <= 't'; ++name) world.add_node(std::string(1, name), 1);
+  add_job("job", 1);
+  for (int quota = 1; quota <= 20; ++quota) {
+    kueue.add_flavor("t4", quota);
+    settle_later();
+  }
+  EXPECT_THAT(kueue.workloads(), SizeIs(16));
+  EXPECT_EQ(gpu_count(world.record().plan), kueue.used("t4"));
 }
 
 TEST_F(Queues, QuotaIsGivenBackOnlyAfterThePodsAreGone) {
@@ -239,6 +267,33 @@ TEST_F(Queues, SuspendedJobLeavesTheQueueAndComesBack) {
   world.change_job([](Json& job) { job["spec"]["suspend"] = false; });
   settle();
   EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(Queues, SuspendedJobKeepsItsQuotaUntilItsPodsAreGone) {
+  add_nodes({"a"});
+  kueue.add_flavor("t4", 2);
+  add_job("job", 2);
+  settle();
+  world.api_server.dead_nodes = {"a"};  // no kubelet confirms the end of the pod
+  world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+  settle();
+  EXPECT_EQ(kueue.used("t4"), 2);
+}
+
+TEST_F(Queues, JobWhoseMinimumHasGrownTrainsOnUntilTheQueueGivesMore) {
+  add_nodes({"a", "b"});
+  kueue.add_flavor("t4", 2);
+  add_job("job", 2);
+  settle();
+  const std::int64_t generation = world.generation();
+  world.change_job([](Json& job) { job["spec"]["resources"]["minGpus"] = 4; });
+  settle_later();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_EQ(world.generation(), generation);
+  kueue.set_quota("t4", 4);
+  settle_later();
+  settle_later();
+  EXPECT_EQ(gpu_count(world.record().plan), 4);
 }
 
 TEST_F(Queues, EndedJobFreesItsQuota) {

@@ -83,7 +83,7 @@ JobSpec spec_within_quota(const Observation& observation) {
   if (queue == nullptr) return spec;
   const int quota = quota_of(*queue);
   int& most = spec.resources.max_gpus.emplace(spec.resources.max_gpus.value_or(quota));
-  // A quota below minGpus allows no plan, because nodes_within_quota() leaves too few GPUs.
+  // A quota below minGpus allows no plan: the placement of any exceeds it.
   most = std::max(spec.resources.min_gpus, std::min(most, quota));
   return spec;
 }
@@ -92,8 +92,7 @@ std::vector<UsableNode> nodes_within_quota(const Observation& observation, std::
   const QueueView* queue = find_queue(observation);
   if (queue == nullptr) return nodes;
   const QuotaLeft left(observation, *queue);
-  const bool is_enough = quota_of(*queue) >= observation.job.spec->resources.min_gpus;
-  if (!is_enough || left.has_several_flavors()) return trimmed_to_quota(observation, std::move(nodes));
+  if (left.has_several_flavors()) return trimmed_to_quota(observation, std::move(nodes));
   std::erase_if(nodes, [&](const UsableNode& node) { return !left.concerns(node.node, node.pool); });
   return nodes;
 }
