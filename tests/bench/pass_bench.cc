@@ -1,0 +1,128 @@
+// Passes of the operator over one job of a large cluster: it observes the job and decides, with nothing to do. The
+// objects are those of a job that trains in a World, copied under other names.
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include "core/manifest/manifest.h"
+#include "operator/model/names.h"
+#include "operator/reconcile/decide/decide.h"
+#include "operator/reconcile/observe/observer.h"
+#include "tests/operator/world.h"
+
+namespace {
+
+using sailor::JobKey;
+using sailor::kube::Json;
+using sailor::testing::World;
+
+constexpr int kNodesOfAJob = 4;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// The objects and agents of one job that trains on four nodes.
+struct TrainingJob {
+  TrainingJob() {
+    world.job = {"default", "job0"};
+    for (int i = 0; i < kNodesOfAJob; ++i) world.add_node(fmt::format("node0-{}", i), 2);
+    world.add_job({{"resources", {{"minGpus", 8}, {"maxGpus", 8}}}});
+    world.settle();
+    uid = sailor::kube::uid_of(world.api_server.find("trainingjobs", "job0"));
+  }
+  [[nodiscard]] Json copy(const Json& object, int number) const {
+    std::string text = replaced(object.dump(), "job0", fmt::format("job{}", number));
+    text = replaced(text, "node0-", fmt::format("node{}-", number));
+    return Json::parse(replaced(text, "uid-", fmt::format("uid-{}-", number)));
+  }
+  void put_all(const char* plural, int jobs, sailor::kube::Store& store) const {
+    std::vector<Json> copies;
+    for (const Json& object : world.api_server.all(plural)) {
+      for (int number = 0; number < jobs; ++number) copies.push_back(copy(object, number));
+    }
+    store.replace(std::move(copies));
+  }
+
+  World world;
+  std::string uid;
+};
+
+// An operator that sees so many of these jobs, and as many foreign pods as a busy cluster has.
+class Fleet {
+ public:
+  explicit Fleet(int jobs)
+      : observer_(caches_, {.trainer_image = "trainer:1", .callback = "http://127.0.0.1:8082"}, sources()) {
+    job_.put_all("trainingjobs", jobs, caches_.jobs);
+    job_.put_all("pods", jobs, caches_.pods);
+    job_.put_all("jobrecords", jobs, caches_.records);
+    job_.put_all("nodes", jobs, caches_.nodes);
+    for (sailor::kube::Store* store : {&caches_.pools, &caches_.foreign_pods, &caches_.priority_classes,
+                                       &caches_.profiles, &caches_.plan_maps, &caches_.scale_ups})
+      store->replace({});
+    for (const auto& [pod_uid, agent] : job_.world.agents) agents_[replaced(pod_uid, "uid-", "uid-0-")] = agent;
+  }
+
+  void pass(int job) {
+    const auto observation = observer_.observe({"default", fmt::format("job{}", job)});
+    benchmark::DoNotOptimize(sailor::decide(observation.value()));
+  }
+  // Something changes in the cluster that concerns no job: the kubelet of a node reports.
+  void beat(int job) {
+    const sailor::kube::Object node = caches_.nodes.find({"", fmt::format("node{}-0", job)});
+    Json changed = *node;
+    changed["metadata"]["resourceVersion"] = std::to_string(++version_);
+    caches_.nodes.put(std::move(changed));
+  }
+
+ private:
+  sailor::ObserverSources sources() {
+    sailor::ObserverSources sources;
+    sources.read_job = sailor::job_from_manifest;
+    sources.profiles = [] { return nullptr; };
+    sources.agents = [this](const JobKey& key) {
+      return key.name == "job0" ? agents_ : std::map<std::string, sailor::AgentView>();
+    };
+    sources.answers = [](const JobKey&) { return std::vector<sailor::PlanAnswer>(); };
+    sources.refusal = [](const JobKey&) { return std::nullopt; };
+    sources.protected_at = [](const JobKey&, const std::string&) { return std::nullopt; };
+    sources.clock = [this] { return job_.world.now; };
+    sources.monotonic = [this] { return job_.world.monotonic; };
+    return sources;
+  }
+
+  TrainingJob job_;
+  std::map<std::string, sailor::AgentView> agents_;
+  sailor::Caches caches_;
+  sailor::Observer observer_;
+  long version_ = 1'000'000;
+};
+
+void BM_Pass(benchmark::State& state) {
+  Fleet fleet(static_cast<int>(state.range(0)));
+  for (auto _ : state) fleet.pass(0);
+}
+BENCHMARK(BM_Pass)->Arg(1)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+// A node has changed before each pass.
+void BM_PassAfterAChange(benchmark::State& state) {
+  const int jobs = static_cast<int>(state.range(0));
+  Fleet fleet(jobs);
+  int changed = 0;
+  for (auto _ : state) {
+    fleet.beat(++changed % jobs);
+    fleet.pass(0);
+  }
+}
+BENCHMARK(BM_PassAfterAChange)->Arg(1)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
