@@ -180,16 +180,16 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
     observation.record = std::move(record->second);  // it knows the slow GPUs and the quarantined nodes
   observation.job.spec = job;
   observation.job.pod_template = job_document.value.at("spec").value("podTemplate", nlohmann::json());
-  observation.cluster = cluster_view(objects);
-  live.existing = cluster_of(usable_nodes(observation, {.scope = NodeScope::kExisting}), observation.cluster);
-  live.growable = cluster_of(usable_nodes(observation, {.scope = NodeScope::kGrowable}), observation.cluster);
-  for (const auto& [pool, refusal] : observation.cluster.refusals) {
+  observation.cluster = std::make_shared<const ClusterView>(cluster_view(objects));
+  live.existing = cluster_of(usable_nodes(observation, {.scope = NodeScope::kExisting}), *observation.cluster);
+  live.growable = cluster_of(usable_nodes(observation, {.scope = NodeScope::kGrowable}), *observation.cluster);
+  for (const auto& [pool, refusal] : observation.cluster->refusals) {
     if (refusal.holds(observation.now))
       live.notes.push_back(fmt::format("{} has given no node, and is not asked for one before {}: {}", to_string(pool),
                                        to_rfc3339(refusal.until), refusal.message));
   }
   JobStatus status;
-  set_unused_pools(status, job, observation.cluster);
+  set_unused_pools(status, job, *observation.cluster);
   for (const UnusedPool& unused : unused_pools(status)) live.notes.push_back(warning_about(unused));
   return live;
 }

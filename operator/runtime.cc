@@ -167,7 +167,7 @@ CallbackHooks OperatorRuntime::callback_hooks() {
 }
 
 PageSources OperatorRuntime::page_sources() const {
-  return {[this] { return observer_.cluster(); },
+  return {[this] { return *observer_.cluster(); },
           [this](const JobKey& job, const std::string& uid) { return observer_.record(job, uid); }};
 }
 
@@ -222,7 +222,7 @@ void OperatorRuntime::start_callback_server() {
 void OperatorRuntime::update_metrics() {
   metrics_.queue(queue_.depth(), queue_.statistics());
   metrics_.leads(options_.lease_name, may_write());
-  if (caches_.are_synced()) metrics_.cluster(observer_.cluster());
+  if (caches_.are_synced()) metrics_.cluster(*observer_.cluster());
   metrics_.process();
 }
 
@@ -239,7 +239,7 @@ void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
 
 // A thread of its own calls it, so that a slow API server delays neither jobs nor the renewal of the lease.
 void OperatorRuntime::write_pool_statuses(const std::stop_token& stop) {
-  while (!stop.stop_requested()) kube::interruptible_sleep(pool_statuses_.write(observer_.cluster()), stop);
+  while (!stop.stop_requested()) kube::interruptible_sleep(pool_statuses_.write(*observer_.cluster()), stop);
 }
 
 // Waits for the leadership, then reconciles until a stop (returns true) or until the leadership is lost (returns

@@ -22,7 +22,7 @@ bool is_same(const Json& object, const Json& held) {
 
 Store::Store(Trim trim, Tags tags) : trim_(std::move(trim)), tags_(std::move(tags)) {}
 
-void Store::on_change(Listener listener) { listener_ = std::move(listener); }
+void Store::on_change(Listener listener) { listeners_.push_back(std::move(listener)); }
 
 void Store::expect_lists_of(const std::vector<std::string>& namespaces) {
   const std::scoped_lock lock(mutex_);
@@ -32,7 +32,9 @@ void Store::expect_lists_of(const std::vector<std::string>& namespaces) {
 std::optional<Json> Store::trimmed(Json object) const { return trim_ ? trim_(std::move(object)) : std::move(object); }
 
 void Store::tell(const std::vector<Change>& changes) const {
-  for (const Change& change : changes) listener_(change.before.get(), change.now.get());
+  for (const Change& change : changes) {
+    for (const Listener& listener : listeners_) listener(change.before.get(), change.now.get());
+  }
 }
 
 void Store::index(const JobKey& key, const Object& before, const Object& now) {

@@ -21,8 +21,8 @@ class Store {
   // Returns the part of an object that its readers need, or nothing if the store does not keep the object. To trim an
   // object twice must be the same as to trim it once.
   using Trim = std::function<std::optional<Json>(Json)>;
-  // The store calls the listener after each change, with the object before and after it: `before` is null if the object
-  // was added, `now` if it was deleted. The listener may use the store, because the store holds no lock meanwhile.
+  // The store calls its listeners after each change, with the object before and after it: `before` is null if the
+  // object was added, `now` if it was deleted. A listener may use the store, because the store holds no lock meanwhile.
   using Listener = std::function<void(const Json* before, const Json* now)>;
 
   // Returns the tags by which readers look for an object, such as its node.
@@ -31,7 +31,8 @@ class Store {
   // Without `trim`, the store keeps all objects entirely.
   explicit Store(Trim trim = nullptr, Tags tags = nullptr);
 
-  void on_change(Listener listener);  // call it before the first object is put
+  // Adds a listener. They are called in the order in which they were added. Call it before the first object is put.
+  void on_change(Listener listener);
   // The store gets a list of each of these namespaces, instead of one list of all. Call it before the first list.
   void expect_lists_of(const std::vector<std::string>& namespaces);
 
@@ -59,7 +60,7 @@ class Store {
 
   Trim trim_;
   Tags tags_;
-  Listener listener_ = [](const Json*, const Json*) {};
+  std::vector<Listener> listeners_;
   mutable std::mutex mutex_;
   Objects objects_;
   std::map<std::string, std::set<JobKey>> keys_by_tag_;

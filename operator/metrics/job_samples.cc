@@ -76,7 +76,7 @@ void add_speed(const Observation& observation, const PlanStatus& plan, const Ste
   samples.push_back({&kTokensPerSecond, tokens_per_second});
   if (!observation.job.spec) return;
   const JobSpec& job = *observation.job.spec;
-  const FlopsPerSecond peak = peak_of(plan, job.training.precision, observation.cluster.accelerators);
+  const FlopsPerSecond peak = peak_of(plan, job.training.precision, observation.cluster->accelerators);
   if (peak > FlopsPerSecond(0)) samples.push_back({&kMfu, model_flops_utilization(job, tokens_per_second, peak)});
 }
 
@@ -96,7 +96,7 @@ void add_stages(const ScheduleTimes& times, Samples& samples) {
 }
 
 void add_speeds(const Observation& observation, Samples& samples) {
-  for (const NodeView& node : observation.cluster.nodes) {
+  for (const NodeView& node : observation.cluster->nodes) {
     double slowest = 0;
     for (const auto& [gpu, speed] : observation.gpu_speeds) {
       if (gpu.node_uid == node.uid) slowest = std::max(slowest, speed.newest);

@@ -123,40 +123,20 @@ void add_declared_pools(const ClusterObjects& objects, ClusterView& view) {
   }
 }
 
-// A pod for a new node has the annotation of its pool, but none of a node.
-void count_awaited_node(ClusterView& view, const Json& pod) {
-  if (!node_of_pod(pod).empty() || gpus_of_pod(pod) == 0 || kube::is_deleting(pod)) return;
-  const auto pool = parse_pool_key(kube::annotation_of(pod, kPoolAnnotation));
-  if (!pool) return;
-  AwaitedNodes& awaited = view.awaited[*pool];
-  const Time created = kube::created_at(pod);
-  awaited.since = awaited.pods == 0 ? created : std::min(awaited.since, created);
-  ++awaited.pods;
+void count_pods(ClusterView& view, const std::vector<kube::Object>& pods) {
+  std::map<std::string, std::vector<kube::Object>> by_node;
+  for (const kube::Object& pod : pods) {
+    by_node[node_of_pod(*pod)].push_back(pod);
+    count_awaited_node(view.awaited, *pod);
+  }
+  for (NodeView& node : view.nodes) node.used = gpus_used_by(by_node[node.name]);
 }
 
-void add_refusals(ClusterView& view, const std::vector<PoolRefusal>& refusals) {
-  for (const PoolRefusal& refusal : refusals) {
-    const auto [known, is_new] = view.refusals.emplace(refusal.pool, refusal);
-    if (!is_new && known->second.until < refusal.until) known->second = refusal;
-  }
-}
-
-void count_pods(ClusterView& view, const ClusterObjects& objects) {
-  std::map<std::string, NodeView*> nodes;
-  for (NodeView& node : view.nodes) nodes[node.name] = &node;
-  for (const kube::Object& pod : objects.pods) {
-    const auto node = nodes.find(node_of_pod(*pod));
-    const int gpus = gpus_of_pod(*pod);
-    if (node != nodes.end() && gpus > 0) node->second->used[kube::label_of(*pod, kJobUidLabel)] += gpus;
-  }
-  for (const kube::Object& pod : objects.pods) count_awaited_node(view, *pod);
-  // A claim and its pod use the same GPUs, so the larger of the two numbers counts.
-  for (const Claim& claim : objects.claims) {
+void add_claims(ClusterView& view, const std::vector<Claim>& claims) {
+  for (const Claim& claim : claims) {
     if (claim.node.empty()) ++view.claimed_growth[claim.pool][claim.job_uid];
-    const auto node = nodes.find(claim.node);
-    if (node == nodes.end() || node->second->uid != claim.node_uid) continue;
-    int& used = node->second->used[claim.job_uid];
-    used = std::max(used, std::min(claim.gpus, node->second->gpus));
+    const auto node = std::ranges::find(view.nodes, claim.node, &NodeView::name);
+    if (node != view.nodes.end()) add_claim(*node, claim);
   }
 }
 
@@ -235,7 +215,7 @@ int gpus_of_pod(const Json& pod) {
   return phase == "Succeeded" || phase == "Failed" || spec == nullptr ? 0 : gpus_asked_for(*spec);
 }
 
-ClusterView cluster_view(const ClusterObjects& objects) {
+ClusterView view_of_nodes(const ClusterObjects& objects) {
   ClusterView view;
   add_declared_pools(objects, view);
   for (const kube::Object& object : objects.nodes) {
@@ -246,8 +226,58 @@ ClusterView cluster_view(const ClusterObjects& objects) {
     if (joins_pool(node, *object, objects.least_capability, view)) view.nodes.push_back(std::move(node));
   }
   std::ranges::sort(view.nodes, {}, &NodeView::name);
-  count_pods(view, objects);
-  add_refusals(view, objects.refusals);
+  return view;
+}
+
+bool replace_node(ClusterView& view, const Json& object) {
+  const auto held = std::ranges::lower_bound(view.nodes, kube::name_of(object), {}, &NodeView::name);
+  if (held == view.nodes.end()) return false;
+  NodeView node = node_view(object);
+  const bool is_alike = held->name == node.name && held->uid == node.uid && held->pool == node.pool &&
+                        held->gpus == node.gpus && *held->labels == *node.labels;
+  if (!is_alike) return false;
+  node.used = std::move(held->used);
+  node.labels = held->labels;
+  node.terminating_since = held->terminating_since;
+  *held = std::move(node);
+  return true;
+}
+
+std::map<std::string, int> gpus_used_by(const std::vector<kube::Object>& pods_of_a_node) {
+  std::map<std::string, int> used;
+  for (const kube::Object& pod : pods_of_a_node) {
+    if (const int gpus = gpus_of_pod(*pod); gpus > 0) used[kube::label_of(*pod, kJobUidLabel)] += gpus;
+  }
+  return used;
+}
+
+void add_claim(NodeView& node, const Claim& claim) {
+  if (node.uid != claim.node_uid) return;
+  int& used = node.used[claim.job_uid];
+  used = std::max(used, std::min(claim.gpus, node.gpus));
+}
+
+// A pod for a new node has the annotation of its pool, but none of a node.
+void count_awaited_node(std::map<PoolKey, AwaitedNodes>& awaited_of, const Json& pod) {
+  if (!node_of_pod(pod).empty() || gpus_of_pod(pod) == 0 || kube::is_deleting(pod)) return;
+  const auto pool = parse_pool_key(kube::annotation_of(pod, kPoolAnnotation));
+  if (!pool) return;
+  AwaitedNodes& awaited = awaited_of[*pool];
+  const Time created = kube::created_at(pod);
+  awaited.since = awaited.pods == 0 ? created : std::min(awaited.since, created);
+  ++awaited.pods;
+}
+
+void add_refusal(std::map<PoolKey, PoolRefusal>& refusals, const PoolRefusal& refusal) {
+  const auto [known, is_new] = refusals.emplace(refusal.pool, refusal);
+  if (!is_new && known->second.until < refusal.until) known->second = refusal;
+}
+
+ClusterView cluster_view(const ClusterObjects& objects) {
+  ClusterView view = view_of_nodes(objects);
+  count_pods(view, objects.pods);
+  add_claims(view, objects.claims);
+  for (const PoolRefusal& refusal : objects.refusals) add_refusal(view.refusals, refusal);
   return view;
 }
 

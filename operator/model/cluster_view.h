@@ -112,6 +112,19 @@ struct ClusterObjects {
 
 ClusterView cluster_view(const ClusterObjects& objects);
 
+// The parts of cluster_view(), for those who follow the changes of some objects. view_of_nodes() reads only nodes and
+// GpuPools; the other functions add pods, claims and refusals to its view.
+ClusterView view_of_nodes(const ClusterObjects& objects);
+// Replaces a node of such a view after a change. Returns false, and changes nothing, if the change may concern other
+// parts of the view: the node is new, or has other GPUs or labels.
+bool replace_node(ClusterView& view, const kube::Json& node);
+// The GPUs that pods use on their node, by the UID of the job, as in NodeView::used.
+std::map<std::string, int> gpus_used_by(const std::vector<kube::Object>& pods_of_a_node);
+// A claim and its pod use the same GPUs, so the larger of the two numbers counts.
+void add_claim(NodeView& node, const Claim& claim);
+void count_awaited_node(std::map<PoolKey, AwaitedNodes>& awaited_of, const kube::Json& pod);
+void add_refusal(std::map<PoolKey, PoolRefusal>& refusals, const PoolRefusal& refusal);
+
 // The nodes of a pool that the view has, and their GPUs.
 struct PoolUse {
   int ready_nodes = 0;

@@ -153,7 +153,7 @@ struct Observation {
   std::map<std::string, AgentView> agents;  // by the UID of the pod
   std::optional<Time> protected_at;         // when this operator last wrote the credentials of the job; empty: never
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
-  ClusterView cluster;
+  std::shared_ptr<const ClusterView> cluster = std::make_shared<const ClusterView>();  // shared with other jobs
   std::optional<QueueView> queue;  // empty: the job is in no queue of Kueue
   std::vector<Rival> rivals;       // the other jobs that may use GPUs, the one that comes first of all jobs first
   std::shared_ptr<const ProfileBook> profiles;

@@ -28,8 +28,8 @@ void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& r
 // Returns the pool of a pod that costs money. Null: the pod does not run, or its pool is gone.
 const PoolDeclaration* paid_pool(const Observation& observation, const PodView& pod) {
   if (!pod.is_ours || pod.phase != PodPhase::kRunning) return nullptr;
-  const auto pool = observation.cluster.pools.find(pod.pool);
-  return pool == observation.cluster.pools.end() ? nullptr : &pool->second;
+  const auto pool = observation.cluster->pools.find(pod.pool);
+  return pool == observation.cluster->pools.end() ? nullptr : &pool->second;
 }
 
 std::optional<DollarsPerHour> price_on_demand(const ClusterView& cluster, PoolKey key) {
@@ -131,7 +131,7 @@ double saved_dollars_per_hour(const Observation& observation) {
   for (const PodView& pod : observation.pods) {
     const PoolDeclaration* pool = paid_pool(observation, pod);
     if (pool == nullptr || pod.pool.provisioning != Provisioning::kSpot) continue;
-    const auto price = price_on_demand(observation.cluster, pod.pool);
+    const auto price = price_on_demand(*observation.cluster, pod.pool);
     if (price) sum += (*price - pool->price_per_gpu).value() * pod.gpus;
   }
   return sum;
@@ -152,7 +152,7 @@ bool trains(const Observation& observation, const Generation& generation) {
 
 std::string node_uid_of_pod(const Observation& observation, const std::string& pod) {
   const PodView* view = find_pod(observation, pod);
-  const NodeView* node = view == nullptr ? nullptr : observation.cluster.find_node(view->node);
+  const NodeView* node = view == nullptr ? nullptr : observation.cluster->find_node(view->node);
   return node == nullptr ? "" : node->uid;
 }
 

@@ -57,6 +57,7 @@ RivalState state_without_gpus(const kube::Json& job);
 
 struct Rival {
   std::string uid;
+  std::int64_t spec_generation = 0;  // the metadata.generation of the job
   JobRank rank;
   RivalState state = RivalState::kHolds;
   // It is to be planned: it is undecided, or more GPUs are free for it than when it was last decided about.

@@ -19,9 +19,10 @@ const PoolKey kCapacityPool{Zone("us-central1-a"), Accelerator("nvidia-l4"), Pro
 class Capacity : public ::testing::Test {
  protected:
   Capacity() {
+    observation_.cluster = cluster_;
     observation_.now = Time(std::chrono::hours(1));
     observation_.job.uid = "mine";
-    PoolDeclaration& pool = observation_.cluster.pools[kCapacityPool];
+    PoolDeclaration& pool = cluster_->pools[kCapacityPool];
     pool.key = kCapacityPool;
     pool.gpus_per_node = 2;
   }
@@ -32,7 +33,7 @@ class Capacity : public ::testing::Test {
     node.pool = kCapacityPool;
     node.gpus = 2;
     node.is_ready = true;
-    observation_.cluster.nodes.push_back(node);
+    cluster_->nodes.push_back(node);
   }
   [[nodiscard]] std::vector<UsableNode> nodes(NodeScope scope) const {
     return usable_nodes(observation_, {scope, {}, false});
@@ -47,21 +48,22 @@ class Capacity : public ::testing::Test {
     observation_.answers.push_back({look_up().question.value(), planned, observation_.now, is_overtaken});
   }
 
+  std::shared_ptr<ClusterView> cluster_ = std::make_shared<ClusterView>();
   Observation observation_;
 };
 
 TEST_F(Capacity, NodesToBeMadeAreClaimedOnce) {
-  observation_.cluster.pools[kCapacityPool].max_nodes = 5;
+  cluster_->pools[kCapacityPool].max_nodes = 5;
   add_node("a");
   EXPECT_THAT(nodes(NodeScope::kGrowable), SizeIs(5));
-  observation_.cluster.claimed_growth[kCapacityPool] = {{"mine", 1}, {"other", 3}};
+  cluster_->claimed_growth[kCapacityPool] = {{"mine", 1}, {"other", 3}};
   EXPECT_THAT(nodes(NodeScope::kGrowable), SizeIs(2)) << "one exists, and three are for another job";
-  observation_.cluster.claimed_growth[kCapacityPool] = {{"other", 30}};
+  cluster_->claimed_growth[kCapacityPool] = {{"other", 30}};
   EXPECT_THAT(nodes(NodeScope::kGrowable), SizeIs(1));
 }
 
 TEST_F(Capacity, PoolOfAMillionNodesMakesNoMillionCandidates) {
-  observation_.cluster.pools[kCapacityPool].max_nodes = 1'000'000;
+  cluster_->pools[kCapacityPool].max_nodes = 1'000'000;
   EXPECT_LE(nodes(NodeScope::kGrowable).size(), 2048U);
   observation_.job.spec->resources.max_gpus = 8;
   EXPECT_THAT(nodes(NodeScope::kGrowable), SizeIs(4));
@@ -72,7 +74,7 @@ TEST_F(Capacity, OvertakenPlanIsUsedIfItStillFits) {
   answer(/*is_overtaken=*/true);
   add_node("b");
   EXPECT_TRUE(look_up().has_plan());
-  observation_.cluster.nodes.clear();
+  cluster_->nodes.clear();
   EXPECT_FALSE(look_up().has_plan());
   EXPECT_TRUE(look_up().question.has_value());
 }
@@ -97,7 +99,7 @@ TEST_F(Capacity, FreeGpusThatTheJobMayNotUseAreNoCapacity) {
   add_node("a");
   const Error error{ErrorCode::kInfeasible, "no GPU is free"};
   const auto reason = [&] {
-    return no_plan(observation_, error, cluster_of(nodes(NodeScope::kExisting), observation_.cluster)).reason;
+    return no_plan(observation_, error, cluster_of(nodes(NodeScope::kExisting), *observation_.cluster)).reason;
   };
   EXPECT_EQ(reason(), Reason::kPlanInfeasible);
   observation_.job.spec->resources.zones = {Zone("us-west1-b")};

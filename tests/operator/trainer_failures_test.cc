@@ -18,8 +18,9 @@ Plan plan_of_one_replica(int tensor_parallel) { return {"tiny-gpt2", 1, 1, {{0, 
 class TrainerFailures : public ::testing::Test {
  protected:
   TrainerFailures() {
+    observation.cluster = cluster;
     observation.now = *parse_rfc3339("2026-01-01T00:00:00Z");
-    observation.cluster.pools[kPool].key = kPool;
+    cluster->pools[kPool].key = kPool;
     GenerationRecord& record = observation.record.emplace();
     record.generation = 1;
     record.last_issued = 1;
@@ -37,7 +38,7 @@ class TrainerFailures : public ::testing::Test {
     node.pool = kPool;
     node.gpus = 1;
     node.is_ready = true;
-    observation.cluster.nodes.push_back(node);
+    cluster->nodes.push_back(node);
     PodView pod;
     pod.name = pod.uid = name;
     pod.node = node.name;
@@ -60,6 +61,7 @@ class TrainerFailures : public ::testing::Test {
     observation.answers.push_back({*lookup.question, planned, observation.now});
   }
 
+  std::shared_ptr<ClusterView> cluster = std::make_shared<ClusterView>();
   Observation observation;
 };
 
@@ -83,7 +85,7 @@ TEST_F(TrainerFailures, FailureCountsOnceIfTheirPlanCannotBePlaced) {
 
 TEST_F(TrainerFailures, JobLooksForOtherGpusIfAnotherOneHasTakenItsOwn) {
   answer_with(plan_of_one_replica(4));
-  observation.cluster.nodes[0].used["another job"] = 1;
+  cluster->nodes[0].used["another job"] = 1;
   const auto result = respond_to_trainer_failure(observation);
   ASSERT_TRUE(result && result->record);
   EXPECT_EQ(result->record->restarts, 1);

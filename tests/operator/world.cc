@@ -6,6 +6,7 @@
 
 #include "core/manifest/manifest.h"
 #include "core/model/speed_grade.h"
+#include "operator/model/claims.h"
 #include "operator/model/names.h"
 #include "operator/model/record_object.h"
 #include "operator/reconcile/decide/decide.h"
@@ -303,11 +304,33 @@ void World::refresh_plan_maps(kube::Store& plan_maps) const {
   plan_maps.replace(std::move(maps));
 }
 
+// The operator follows the changes of the cluster. What it sees must be what it would see if it read all objects.
+void World::check_view(const ClusterView& seen) const {
+  const Caches& caches = operator_->caches;
+  ClusterObjects objects{.nodes = caches.nodes.all(),
+                         .gpu_pools = caches.pools.all(),
+                         .pods = caches.pods.all(),
+                         .least_capability = settings.least_capability};
+  for (const kube::Object& object : caches.jobs.all()) {
+    const auto record = operator_->observer.record(kube::key_of(*object), kube::uid_of(*object));
+    if (record && may_use_gpus(*object)) add_record(*record, objects);
+  }
+  ClusterView all = cluster_view(objects);
+  for (NodeView& node : all.nodes) {
+    const NodeView* same = seen.find_node(node.name);
+    if (same == nullptr || *node.labels != *same->labels) continue;
+    node.labels = same->labels;
+    node.terminating_since = same->terminating_since;  // only the operator knows it
+  }
+  if (all != seen) throw std::logic_error("the operator does not see the cluster as it is");
+}
+
 void World::reconcile() {
   refresh_caches();
   if (const auto removed = operator_->orphans.remove(job); !removed) throw std::runtime_error(removed.error().message);
   const auto observation = operator_->observer.observe(job);
   if (!observation) return;
+  check_view(*observation->cluster);
   const Decision decision = decide(*observation);
   requeue_after = decision.requeue_after;
   [[maybe_unused]] const auto applied = operator_->applier.apply(*observation, decision);
@@ -323,7 +346,7 @@ std::function<bool()> World::reconcile_later() {
 
 std::function<std::chrono::milliseconds()> World::write_pool_statuses_later() {
   refresh_caches();
-  return [paused = operator_, view = operator_->observer.cluster()] { return paused->pool_statuses.write(view); };
+  return [paused = operator_, view = operator_->observer.cluster()] { return paused->pool_statuses.write(*view); };
 }
 
 void World::settle() {

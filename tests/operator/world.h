@@ -118,6 +118,7 @@ class World {
   // What the job owns: pods, record, ConfigMap, Secret, NetworkPolicy; each with the path of its collection.
   [[nodiscard]] std::vector<std::pair<const char*, Json>> owned_objects() const;
   void refresh_caches();
+  void check_view(const ClusterView& seen) const;
   void stamp_new_pods();
   void refresh_plan_maps(kube::Store& plan_maps) const;
   [[nodiscard]] bool is_frozen(const std::string& pod_uid) const;

@@ -39,8 +39,8 @@ double remaining_seconds(const Observation& observation) {
 bool may_ask_for_new_nodes(const Observation& observation) {
   if (observation.job.spec->elasticity != ElasticityMode::kLive) return false;
   if (remaining_seconds(observation) < kTimeToGetNodes.count()) return false;
-  return std::ranges::any_of(observation.cluster.pools, [&](const auto& pool) {
-    return observation.cluster.growth_left(pool.second, observation.job.uid, observation.now) > 0;
+  return std::ranges::any_of(observation.cluster->pools, [&](const auto& pool) {
+    return observation.cluster->growth_left(pool.second, observation.job.uid, observation.now) > 0;
   });
 }
 

@@ -63,7 +63,7 @@ bool Competition::may_use(const NodeView& node) const { return node.takes_pods()
 
 int Competition::free_gpus() const {
   int sum = 0;
-  for (const NodeView& node : observation_.cluster.nodes) {
+  for (const NodeView& node : observation_.cluster->nodes) {
     if (may_use(node)) sum += node.gpus_left_to(observation_.job.uid);
   }
   return sum;
@@ -79,8 +79,9 @@ const Rival* Competition::find_turn_before() const {
   for (const Rival& rival : observation_.rivals) {
     if (!comes_before(rival.rank, rank_)) break;
     if (!is_about_to_be_planned(rival)) continue;
-    const bool wants_the_same = std::ranges::any_of(
-        observation_.cluster.nodes, [&](const NodeView& node) { return may_use(node) && rival.demand->may_use(node); });
+    const bool wants_the_same = std::ranges::any_of(observation_.cluster->nodes, [&](const NodeView& node) {
+      return may_use(node) && rival.demand->may_use(node);
+    });
     if (!wants_the_same) continue;
     if (first == nullptr) first = &rival;
     wanted += wanted_by(rival.demand->resources);
@@ -97,12 +98,12 @@ bool Competition::is_left_to_others(const NodeView& node) const {
 }
 
 bool Competition::is_growth_left_to_others(const PoolKey& pool) const {
-  const Labels labels = observation_.cluster.labels_of_new_node(pool);
+  const Labels labels = observation_.cluster->labels_of_new_node(pool);
   return std::ranges::any_of(waiting_, [&](const Rival* rival) { return rival->demand->may_use_growth(pool, labels); });
 }
 
 const Rival* Competition::find_waiting_for_growth(const PoolKey& pool) const {
-  const Labels labels = observation_.cluster.labels_of_new_node(pool);
+  const Labels labels = observation_.cluster->labels_of_new_node(pool);
   const auto found = std::ranges::find_if(waiting_, [&](const Rival* rival) {
     return rival->state == RivalState::kWaits && rival->demand->may_use_growth(pool, labels);
   });
@@ -135,8 +136,8 @@ GpusByNode Competition::spare_gpus_of_lower_jobs() const {
   for (const Rival& rival : observation_.rivals) {
     if (!is_lower(rival) || rival.demand == nullptr || rival.demand->elasticity == ElasticityMode::kOff) continue;
     int held = 0;
-    for (const NodeView& node : observation_.cluster.nodes) held += kept_gpus(node, rival.uid);
-    for (const NodeView& node : observation_.cluster.nodes | std::views::reverse) {
+    for (const NodeView& node : observation_.cluster->nodes) held += kept_gpus(node, rival.uid);
+    for (const NodeView& node : observation_.cluster->nodes | std::views::reverse) {
       const int gpus = kept_gpus(node, rival.uid);
       if (gpus == 0 || !may_use(node) || held - gpus < rival.demand->resources.min_gpus) continue;
       held -= gpus;
@@ -151,7 +152,7 @@ GpusByNode Competition::gpus_of_lower_jobs(int enough) const {
   if (!observation_.job.priority.takes_gpus) return taken;
   for (const Rival& rival : observation_.rivals | std::views::reverse) {
     if (!is_lower(rival) || sum_of(taken) >= enough) break;
-    for (const NodeView& node : observation_.cluster.nodes) {
+    for (const NodeView& node : observation_.cluster->nodes) {
       const int gpus = kept_gpus(node, rival.uid);
       if (gpus > 0 && may_use(node)) taken[node.name] += gpus;
     }
@@ -161,7 +162,7 @@ GpusByNode Competition::gpus_of_lower_jobs(int enough) const {
 
 GpusByNode Competition::gpus_of_all_jobs() const {
   GpusByNode held;
-  for (const NodeView& node : observation_.cluster.nodes) {
+  for (const NodeView& node : observation_.cluster->nodes) {
     if (!may_use(node)) continue;
     for (const auto& [uid, gpus] : node.used) {
       if (find(uid) != nullptr) held[node.name] += kept_gpus(node, uid);
@@ -181,7 +182,7 @@ const Rival* Competition::find_claimant(const NodeView& node) const {
 }
 
 const Rival* Competition::find_holder(const Slot& slot) const {
-  const NodeView* node = observation_.cluster.find_node(slot.node);
+  const NodeView* node = observation_.cluster->find_node(slot.node);
   if (node == nullptr || node->gpus_left_to(observation_.job.uid) >= slot.gpus) return nullptr;
   const auto holds = [&](const Rival& rival) { return is_lower(rival) && used_by(*node, rival.uid) > 0; };
   const auto found = std::ranges::find_if(observation_.rivals, holds);
@@ -190,7 +191,7 @@ const Rival* Competition::find_holder(const Slot& slot) const {
 
 std::vector<Competition::Holder> Competition::holders() const {
   std::map<const Rival*, int> held;
-  for (const NodeView& node : observation_.cluster.nodes) {
+  for (const NodeView& node : observation_.cluster->nodes) {
     if (!may_use(node)) continue;
     for (const auto& [uid, gpus] : node.used) {
       if (uid != observation_.job.uid && gpus > 0) held[find(uid)] += gpus;

@@ -51,7 +51,7 @@ bool may_finish(const Observation& observation, const PodView& pod, std::int64_t
     });
   }
   const bool is_notified = !observation.record || observation.record->notified.contains(pod.uid);
-  return is_notified && observation.cluster.find_node(pod.node) != nullptr && !is_given_up(observation, pod);
+  return is_notified && observation.cluster->find_node(pod.node) != nullptr && !is_given_up(observation, pod);
 }
 
 bool may_finish(const Observation& observation, std::int64_t generation) {

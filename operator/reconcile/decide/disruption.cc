@@ -72,7 +72,7 @@ bool all_finished(const PodView& pod) {
 // answers: the node has lost its accelerator label, or its object was deleted.
 std::optional<Finding> node_problem(const Observation& observation, const std::string& name, const std::string& uid,
                                     const AgentView* agent) {
-  const NodeView* node = observation.cluster.find_node(name);
+  const NodeView* node = observation.cluster->find_node(name);
   const bool seems_gone = node == nullptr || (!uid.empty() && node->uid != uid);
   if (seems_gone && agent != nullptr && agent->answers()) return std::nullopt;
   if (node == nullptr) return Finding{Disruption::Kind::kLost, Reason::kNodeLost, fmt::format("node {} is gone", name)};
@@ -130,7 +130,7 @@ bool is_over(const Observation& observation, const Generation& generation) {
 std::optional<Finding> find_unresponsive(const Observation& observation, const Generation& generation,
                                          const Member& member, const AgentView* agent) {
   if (agent == nullptr || agent->answers()) return std::nullopt;
-  const NodeView* node = observation.cluster.find_node(member.node);
+  const NodeView* node = observation.cluster->find_node(member.node);
   const bool is_unready = node != nullptr && !node->is_ready;
   const bool is_given_up = agent->unanswered_polls >= kPollsIfPeersAgree && is_over(observation, generation);
   const bool is_waited_for = others_wait_since(observation, generation.generation, member) ||
@@ -249,7 +249,7 @@ std::optional<Finding> slot_problem(const Observation& observation, const Slot& 
 }
 
 std::string node_uid(const Observation& observation, const std::string& name) {
-  const NodeView* node = observation.cluster.find_node(name);
+  const NodeView* node = observation.cluster->find_node(name);
   return node == nullptr ? "" : node->uid;
 }
 
@@ -344,7 +344,7 @@ Time first_end(const Observation& observation, const Generation& generation, Tim
   for (const Member& member : generation.members) {
     const PodView* pod = find_pod(observation, member.address.name);
     if (pod == nullptr || pod->uid != member.pod_uid || pod->has_ended()) continue;
-    const NodeView* node = observation.cluster.find_node(member.node);
+    const NodeView* node = observation.cluster->find_node(member.node);
     const AgentView* agent = find_agent(observation, *pod);
     const bool is_lost = node == nullptr && (agent == nullptr || !agent->answers());
     const bool loses_node = is_lost || (node != nullptr && node->is_terminating);

@@ -66,7 +66,7 @@ std::optional<PolicyResult> continue_without(const Observation& observation, con
 // job claims them again, so another job may have planned with them.
 bool is_still_free(const Observation& observation, const Slot& slot) {
   const PodView* pod = find_pod(observation, slot.pod);
-  const NodeView* node = observation.cluster.find_node(slot.node);
+  const NodeView* node = observation.cluster->find_node(slot.node);
   if ((pod != nullptr && !pod->has_ended()) || node == nullptr) return true;
   return node->gpus_left_to(observation.job.uid) >= slot.gpus;
 }

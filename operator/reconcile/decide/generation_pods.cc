@@ -42,12 +42,12 @@ void create_missing_pods(PolicyResult& result, const Observation& observation, c
   for (const Slot& slot : record.placement.slots) {
     const bool is_starting_or_ending = find_pod(observation, slot.pod) != nullptr;
     if (is_starting_or_ending || is_occupied(observation, record, slot)) continue;
-    const NodeView* node = observation.cluster.find_node(slot.node);
+    const NodeView* node = observation.cluster->find_node(slot.node);
     const bool can_go_there = node != nullptr && node->uid == slot.node_uid && !node->is_terminating;
     if (!slot.node.empty() && !can_go_there) continue;
     if (competition.find_holder(slot) != nullptr) continue;
     result.actions.emplace_back(CreatePod{render_pod(observation.job, slot, record.generation, observation.settings,
-                                                     observation.cluster.new_node(slot.pool))});
+                                                     observation.cluster->new_node(slot.pool))});
   }
 }
 

@@ -137,7 +137,7 @@ std::optional<PolicyResult> await_older_generations(const Observation& observati
 }  // namespace
 
 Member member_from(const PodView& pod, const Observation& observation, bool leaves) {
-  const NodeView* node = observation.cluster.find_node(pod.node);
+  const NodeView* node = observation.cluster->find_node(pod.node);
   return {{pod.name, pod.ip, kAgentPort, kStorePort, pod.pool, pod.gpus},
           pod.uid,
           pod.node,

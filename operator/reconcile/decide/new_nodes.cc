@@ -50,8 +50,8 @@ void add_pod(NodeWait& wait, const Observation& observation, const PodView& pod)
 }
 
 std::string pool_text(const Observation& observation, const PoolKey& pool) {
-  const auto declared = observation.cluster.pools.find(pool);
-  return declared == observation.cluster.pools.end()
+  const auto declared = observation.cluster->pools.find(pool);
+  return declared == observation.cluster->pools.end()
              ? to_string(pool)
              : fmt::format("GpuPool {} ({})", declared->second.name, to_string(pool));
 }
@@ -128,7 +128,7 @@ PolicyResult requeue_for_new_nodes(const Observation& observation) {
   for (const NodeWait& wait : find_node_waits(observation, observation.record->placement)) {
     if (wait.over_at > observation.now) requeue(result, time_until(observation.now, wait.over_at));
   }
-  for (const auto& [pool, refusal] : observation.cluster.refusals) {
+  for (const auto& [pool, refusal] : observation.cluster->refusals) {
     if (refusal.holds(observation.now)) requeue(result, time_until(observation.now, refusal.until));
   }
   return result;

@@ -27,7 +27,7 @@ struct PlacedPlan {
 
 PlacedPlan place_plan(const Observation& observation, const PlanAnswer& answer, NodeQuery query) {
   const auto is_what_was_asked_for = [&](const std::vector<UsableNode>& nodes) {
-    return cluster_of(nodes, observation.cluster) == answer.question.cluster;
+    return cluster_of(nodes, *observation.cluster) == answer.question.cluster;
   };
   std::vector<UsableNode> nodes = usable_nodes(observation, query);
   if (!is_what_was_asked_for(nodes) && !is_what_was_asked_for(trimmed_to_quota(observation, nodes))) {
@@ -36,7 +36,7 @@ PlacedPlan place_plan(const Observation& observation, const PlanAnswer& answer, 
   }
   if (!is_what_was_asked_for(nodes)) nodes = trimmed_to_quota(observation, std::move(nodes));
   const Plan& plan = answer.result->plan;
-  return {place({observation.job.key.name, plan, nodes, observation.cluster, pod_names(observation)}), query};
+  return {place({observation.job.key.name, plan, nodes, *observation.cluster, pod_names(observation)}), query};
 }
 
 // Returns at most kOtherPlans alternatives: the fastest and the cheapest, and others that are spread between them.

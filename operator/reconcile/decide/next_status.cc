@@ -71,7 +71,7 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
   }
   status.progress = progress_status(observation, record);
   status.rescales = rescales_status(observation, record);
-  if (observation.job.spec) set_unused_pools(status, *observation.job.spec, observation.cluster);
+  if (observation.job.spec) set_unused_pools(status, *observation.job.spec, *observation.cluster);
   return status;
 }
 

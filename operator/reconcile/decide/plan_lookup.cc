@@ -24,7 +24,7 @@ const PlanAnswer* find_overtaken_plan(const Observation& observation, const Plan
     same.cluster = question.cluster;
     same.current_cluster = question.current_cluster;
     if (same != question) continue;
-    const auto placement = place({observation.job.key.name, answer.result->plan, nodes, observation.cluster, {}});
+    const auto placement = place({observation.job.key.name, answer.result->plan, nodes, *observation.cluster, {}});
     if (placement) return &answer;
   }
   return nullptr;
@@ -40,7 +40,7 @@ PlanLookup look_up(PlanQuestion question, const Observation& observation, const 
 bool exceeds_quota(const Observation& observation, const PlanLookup& lookup, const std::vector<UsableNode>& nodes) {
   if (find_queue(observation) == nullptr || !lookup.has_plan()) return false;
   const Plan& plan = lookup.answer->result->plan;
-  const auto placement = place({observation.job.key.name, plan, nodes, observation.cluster, {}});
+  const auto placement = place({observation.job.key.name, plan, nodes, *observation.cluster, {}});
   return placement && !is_within_quota(observation, *placement);
 }
 
@@ -50,7 +50,7 @@ PlanLookup look_up_within_quota(PlanQuestion question, const Observation& observ
   PlanLookup lookup = look_up(question, observation, nodes);
   if (!exceeds_quota(observation, lookup, nodes)) return lookup;
   nodes = trimmed_to_quota(observation, std::move(nodes));
-  question.cluster = cluster_of(nodes, observation.cluster);
+  question.cluster = cluster_of(nodes, *observation.cluster);
   return look_up(std::move(question), observation, nodes);
 }
 
@@ -58,7 +58,7 @@ PlanLookup look_up_within_quota(PlanQuestion question, const Observation& observ
 
 PlanLookup look_up_plan(const Observation& observation, const std::vector<UsableNode>& nodes,
                         const std::optional<Plan>& current, Urgency urgency) {
-  return look_up_within_quota({.cluster = cluster_of(nodes, observation.cluster),
+  return look_up_within_quota({.cluster = cluster_of(nodes, *observation.cluster),
                                .current = current,
                                .profiles = observation.profiles,
                                .is_urgent = urgency == Urgency::kStopped},
@@ -67,9 +67,9 @@ PlanLookup look_up_plan(const Observation& observation, const std::vector<Usable
 
 PlanLookup look_up_better_plan(const Observation& observation, const Generation& running, const NodeQuery& query) {
   const auto nodes = usable_nodes(observation, query);
-  RunningPlan present = plan_as_it_runs(running, nodes, observation.cluster);
+  RunningPlan present = plan_as_it_runs(running, nodes, *observation.cluster);
   PlanQuestion question{.job = *observation.job.spec,
-                        .cluster = cluster_of(nodes, observation.cluster),
+                        .cluster = cluster_of(nodes, *observation.cluster),
                         .current = std::move(present.plan),
                         .current_cluster = std::move(present.cluster),
                         .profiles = observation.profiles};

@@ -33,7 +33,7 @@ PodState state_of(const Observation& observation, const GenerationRecord& record
 }
 
 bool is_gone(const Observation& observation, const Member& member) {
-  return !member.node_uid.empty() && !observation.cluster.node_uids.contains(member.node_uid);
+  return !member.node_uid.empty() && !observation.cluster->node_uids.contains(member.node_uid);
 }
 
 // Returns the index of the member's pod. Appends an entry if the pod is gone. Who answers is not dead, whatever the API

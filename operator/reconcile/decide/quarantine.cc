@@ -55,7 +55,7 @@ std::vector<QuarantinedNode> without_expired(const std::vector<QuarantinedNode>&
                                              const Observation& observation) {
   std::vector<QuarantinedNode> kept = nodes;
   std::erase_if(kept, [&](const QuarantinedNode& quarantined) {
-    return std::ranges::none_of(observation.cluster.nodes, [&](const NodeView& node) {
+    return std::ranges::none_of(observation.cluster->nodes, [&](const NodeView& node) {
       const bool counts =
           is_in_quarantine(quarantined, node, observation.now) || is_remembered(quarantined, observation.now);
       return node.uid == quarantined.node_uid && counts;

@@ -44,12 +44,12 @@ int most_gpus(const Observation& observation) {
   const Demand demand{resources, observation.job.spec->elasticity,
                       SchedulingRules(scheduling_spec(observation.job.pod_template))};
   std::int64_t gpus = 0;
-  for (const NodeView& node : observation.cluster.nodes) {
+  for (const NodeView& node : observation.cluster->nodes) {
     if (!node.is_terminating && demand.may_use(node)) gpus += node.gpus;
   }
-  for (const auto& [key, pool] : observation.cluster.pools) {
-    if (!demand.may_use_growth(key, observation.cluster.labels_of_new_node(key))) continue;
-    const std::int64_t nodes = observation.cluster.growth_left(pool, observation.job.uid, observation.now);
+  for (const auto& [key, pool] : observation.cluster->pools) {
+    if (!demand.may_use_growth(key, observation.cluster->labels_of_new_node(key))) continue;
+    const std::int64_t nodes = observation.cluster->growth_left(pool, observation.job.uid, observation.now);
     gpus += nodes * pool.gpus_per_node;
   }
   const std::int64_t most = resources.max_gpus.value_or(kMostGpus);
@@ -65,11 +65,11 @@ bool allows_flavor(const Observation& observation, const Flavor& flavor) {
       return found != labels.end() && found->second == label.second;
     });
   };
-  const bool has_node = std::ranges::any_of(observation.cluster.nodes, [&](const NodeView& node) {
+  const bool has_node = std::ranges::any_of(observation.cluster->nodes, [&](const NodeView& node) {
     return resources.allows(node.pool) && node.labels != nullptr && has_labels(*node.labels);
   });
-  return has_node || std::ranges::any_of(observation.cluster.pools, [&](const auto& pool) {
-           return resources.allows(pool.first) && has_labels(observation.cluster.labels_of_new_node(pool.first));
+  return has_node || std::ranges::any_of(observation.cluster->pools, [&](const auto& pool) {
+           return resources.allows(pool.first) && has_labels(observation.cluster->labels_of_new_node(pool.first));
          });
 }
 

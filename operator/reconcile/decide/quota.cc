@@ -10,7 +10,7 @@ namespace {
 // What is left of a job's quota, by flavor.
 class QuotaLeft {
  public:
-  QuotaLeft(const Observation& observation, const QueueView& queue) : cluster_(observation.cluster), queue_(queue) {
+  QuotaLeft(const Observation& observation, const QueueView& queue) : cluster_(*observation.cluster), queue_(queue) {
     for (const Workload& workload : queue.workloads) {
       if (workload.gpus() > 0 && queue.flavors.contains(workload.flavor)) left_[workload.flavor] += workload.gpus();
     }
@@ -105,7 +105,7 @@ std::vector<UsableNode> trimmed_to_quota(const Observation& observation, std::ve
   std::vector<UsableNode> kept;
   for (UsableNode& node : nodes) {
     // A pod keeps all its GPUs, and in some pools it has all of its node.
-    const bool is_whole = !node.pod.empty() || observation.cluster.pools.at(node.pool).whole_nodes;
+    const bool is_whole = !node.pod.empty() || observation.cluster->pools.at(node.pool).whole_nodes;
     const int gpus = left.take(node.node, node.pool, is_whole ? node.gpus : 1, node.gpus).gpus;
     if (gpus == 0) continue;
     node.gpus = gpus;

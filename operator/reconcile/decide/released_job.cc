@@ -21,7 +21,7 @@ PolicyResult keep_saving(const Observation& observation, const GenerationRecord&
 // With elasticity Off, starts the same plan once GPUs of the same pools are available.
 PolicyResult start_same_plan(const Observation& observation, const GenerationRecord& record, const NodeQuery& query) {
   const auto nodes = usable_nodes(observation, query);
-  auto placement = place({observation.job.key.name, record.plan, nodes, observation.cluster, pod_names(observation)});
+  auto placement = place({observation.job.key.name, record.plan, nodes, *observation.cluster, pod_names(observation)});
   if (!placement) {
     PolicyResult result;
     result.conditions[ConditionType::kPlanned] =

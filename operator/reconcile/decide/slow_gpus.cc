@@ -20,8 +20,8 @@ constexpr int kRememberedPerDistrust = 10;
 constexpr std::chrono::seconds kTriedAgainAfter = 2 * kProbedFor;
 
 std::string node_name(const Observation& observation, const std::string& uid) {
-  const auto node = std::ranges::find(observation.cluster.nodes, uid, &NodeView::uid);
-  return node == observation.cluster.nodes.end() ? uid : node->name;
+  const auto node = std::ranges::find(observation.cluster->nodes, uid, &NodeView::uid);
+  return node == observation.cluster->nodes.end() ? uid : node->name;
 }
 
 std::string text_of(const Observation& observation, const SlowGpu& slow) {
@@ -43,7 +43,7 @@ std::string text_of(const Observation& observation, const std::vector<SlowGpu>& 
 }
 
 bool is_over(const Observation& observation, const SlowGpu& slow) {
-  if (!observation.cluster.node_uids.contains(slow.node_uid)) return true;
+  if (!observation.cluster->node_uids.contains(slow.node_uid)) return true;
   const auto age = observation.now - slow.since;
   if (slow.is_slow()) return !observation.gpu_speeds.contains({slow.node_uid, slow.gpu}) && age > kTriedAgainAfter;
   return age > kRemembered + kRememberedPerDistrust * slow.distrust;

@@ -38,7 +38,7 @@ bool is_fault_of_trainer(const Observation& observation, const PodView& pod) {
   if (std::ranges::find(kOutside, pod.status_reason) != kOutside.end()) return false;
   if (pod.termination_report && pod.termination_report->is_terminating) return false;
   if (is_fault_of_machine(observation.record.value(), pod)) return false;
-  const NodeView* node = observation.cluster.find_node(pod.node);
+  const NodeView* node = observation.cluster->find_node(pod.node);
   return node != nullptr && !node->is_terminating;
 }
 
@@ -62,7 +62,7 @@ std::string message_of(const PodView& pod) {
 
 // Returns when the job went on without the pod because it did not answer. Nothing: it did not.
 std::optional<Time> left_behind_at(const Observation& observation, const GenerationRecord& record, const PodView& pod) {
-  const NodeView* node = observation.cluster.find_node(pod.node);
+  const NodeView* node = observation.cluster->find_node(pod.node);
   const auto since = node == nullptr ? std::nullopt : unanswering_since(record, node->uid);
   return since && pod.created <= *since ? since : std::nullopt;
 }
@@ -91,7 +91,7 @@ std::optional<Time> awaits_its_kubelet_until(const Observation& observation, con
                                              const PodView& pod) {
   constexpr std::chrono::seconds kKubeletLimit{10};
   const AgentView* agent = find_agent(observation, pod);
-  const NodeView* node = observation.cluster.find_node(pod.node);
+  const NodeView* node = observation.cluster->find_node(pod.node);
   if (node == nullptr || !node->is_ready || (agent != nullptr && agent->answers())) return std::nullopt;
   const auto since = left_behind_at(observation, record, pod);
   return since && *since + kKubeletLimit > observation.now ? std::optional(*since + kKubeletLimit) : std::nullopt;

@@ -38,7 +38,7 @@ std::optional<UsableNode> without_pod(const Observation& observation, const Node
   if (!node.is_ready || node.is_cordoned || !rules.accept(node)) return std::nullopt;
   const auto taken = query.taken.find(node.name);
   const int others = node.used_by_others(observation.job.uid) - (taken == query.taken.end() ? 0 : taken->second);
-  if (others > 0 && observation.cluster.pools.at(node.pool).whole_nodes) return std::nullopt;
+  if (others > 0 && observation.cluster->pools.at(node.pool).whole_nodes) return std::nullopt;
   if (others >= node.gpus) return std::nullopt;
   return UsableNode{node.name, node.uid, node.pool, node.gpus - others, ""};
 }
@@ -51,10 +51,10 @@ int most_useful_nodes(const JobSpec& job, const PoolDeclaration& pool) {
 
 void append_growth(const Observation& observation, const SchedulingRules& rules, const Competition& competition,
                    const NodeQuery& query, std::vector<UsableNode>& nodes) {
-  for (const auto& [key, pool] : observation.cluster.pools) {
-    if (!rules.accept_future_node(observation.cluster.labels_of_new_node(key))) continue;
+  for (const auto& [key, pool] : observation.cluster->pools) {
+    if (!rules.accept_future_node(observation.cluster->labels_of_new_node(key))) continue;
     if (query.leaves_nodes && competition.is_growth_left_to_others(key)) continue;
-    const int left = observation.cluster.growth_left(pool, observation.job.uid, observation.now);
+    const int left = observation.cluster->growth_left(pool, observation.job.uid, observation.now);
     const int count = std::min(left, most_useful_nodes(*observation.job.spec, pool));
     nodes.insert(nodes.end(), static_cast<std::size_t>(count), UsableNode{"", "", key, pool.gpus_per_node, ""});
   }
@@ -66,7 +66,7 @@ std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQ
   std::vector<UsableNode> nodes;
   const SchedulingRules rules(scheduling_spec(observation.job.pod_template));
   const Competition competition(observation);
-  for (const NodeView& node : observation.cluster.nodes) {
+  for (const NodeView& node : observation.cluster->nodes) {
     if (node.is_terminating || is_quarantined(observation, node)) continue;
     if (competition.find_claimant(node) != nullptr) continue;
     const PodView* pod = query.replaces_pods ? nullptr : pod_on(observation, node);

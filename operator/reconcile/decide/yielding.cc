@@ -44,7 +44,7 @@ PolicyResult yield_all_gpus(const Observation& observation, const GenerationReco
 const Rival* find_claimant(const Observation& observation, const Generation& generation) {
   const Competition competition(observation);
   for (const Slot& slot : generation.placement.slots) {
-    const NodeView* node = observation.cluster.find_node(slot.node);
+    const NodeView* node = observation.cluster->find_node(slot.node);
     if (node == nullptr) continue;
     if (const Rival* claimant = competition.find_claimant(*node)) return claimant;
   }

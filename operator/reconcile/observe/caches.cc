@@ -100,7 +100,8 @@ std::string pod_tag(const std::string& pod_uid) { return "pod/" + pod_uid; }
 Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
     : jobs(without_managed_fields),
       pods(without_managed_fields, tags_of_pod),
-      foreign_pods(foreign_gpu_use(namespaces)),
+      foreign_pods(foreign_gpu_use(namespaces),
+                   [](const Json& pod) { return std::vector{node_tag(node_of_pod(pod))}; }),
       nodes(identity_or_gpu_node),
       pools(without_managed_fields),
       priority_classes(without_managed_fields),

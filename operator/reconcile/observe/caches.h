@@ -10,9 +10,9 @@
 
 namespace sailor {
 
-// The tags of pods in Caches::pods.
+// The tags of pods.
 std::string job_tag(const JobKey& job);         // the pods with the label of a job of this name
-std::string node_tag(const std::string& node);  // the pods that run on the node, or are pinned to it
+std::string node_tag(const std::string& node);  // the pods that run on the node, or are pinned to it; "": on none
 // The tag of events in Caches::scale_ups.
 std::string pod_tag(const std::string& pod_uid);
 
@@ -23,7 +23,8 @@ struct Caches {
 
   kube::Store jobs;
   kube::Store pods;          // the pods with the labels of Sailor in the watched namespaces; they have the tags above
-  kube::Store foreign_pods;  // all other pods that request GPUs, in any namespace, reduced to node and number of GPUs
+  kube::Store foreign_pods;  // all other pods that request GPUs, in any namespace, reduced to node and number of GPUs;
+                             // tagged by node
   kube::Store nodes;         // all nodes; of those without an accelerator label only name and UID
   kube::Store pools;
   kube::Store priority_classes;

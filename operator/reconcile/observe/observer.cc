@@ -103,31 +103,27 @@ void add_tolerations(Json& pod_template, const QueueView& queue) {
 
 }  // namespace
 
-ClusterView Observer::cluster() const { return cluster(contenders()); }
+Observer::Observer(Caches& caches, OperatorSettings settings, ObserverSources sources)
+    : caches_(caches),
+      settings_(std::move(settings)),
+      sources_(std::move(sources)),
+      fleet_(caches, {.read_job = sources_.read_job,
+                      .record = [this](const JobKey& key, const std::string& job_uid) { return record(key, job_uid); },
+                      .priority = [this](const Json& job) { return priority_of(job); },
+                      .least_capability = settings_.least_capability}) {}
 
-ClusterView Observer::cluster(const std::vector<Contender>& contenders) const {
-  ClusterObjects objects;
-  objects.nodes = caches_.nodes.all();
-  objects.gpu_pools = caches_.pools.all();
-  objects.least_capability = settings_.least_capability;
-  objects.pods = caches_.pods.all();
-  for (kube::Object& pod : caches_.foreign_pods.all()) objects.pods.push_back(std::move(pod));
-  for (const Contender& contender : contenders) {
-    if (contender.record) add_record(*contender.record, objects);
-  }
-  ClusterView view = cluster_view(objects);
-  notices_.complete(view, sources_.clock());
-  return view;
-}
+std::shared_ptr<const ClusterView> Observer::cluster() const { return fleet_.look(sources_.clock()).cluster; }
 
-std::vector<Contender> Observer::contenders() const {
-  std::vector<Contender> contenders;
-  for (kube::Object& job : caches_.jobs.all()) {
-    if (!may_use_gpus(*job)) continue;
-    auto record = this->record(kube::key_of(*job), kube::uid_of(*job));
-    contenders.push_back({std::move(job), record ? std::optional(*std::move(record)) : std::nullopt});
+JobPriority Observer::priority_of(const Json& job) const {
+  const std::string name = priority_class_of(job);
+  if (!name.empty()) {
+    const kube::Object named = caches_.priority_classes.find({"", name});
+    return named == nullptr ? JobPriority{} : priority_from(*named);
   }
-  return contenders;
+  for (const kube::Object& priority_class : caches_.priority_classes.all()) {
+    if (kube::bool_at(*priority_class, {"globalDefault"})) return priority_from(*priority_class);
+  }
+  return {};
 }
 
 kube::Object Observer::plan_map(const JobKey& key) const {
@@ -271,11 +267,11 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
     if (agent != nullptr && agent->report) note_end(pod, *agent->report);
   }
   read_leases(observation);
-  const std::vector<Contender> contenders = this->contenders();
-  observation.cluster = cluster(contenders);
-  observation.job.priority = rivals_.priority_of(*object);
+  FleetSnapshot fleet = fleet_.look(observation.now);
+  observation.rivals = rivals_.rivals_of(observation.job.uid, fleet, sources_.monotonic());
+  observation.cluster = std::move(fleet.cluster);
+  observation.job.priority = priority_of(*object);
   read_queue(observation, *object);
-  observation.rivals = rivals_.rivals_of(observation.job.uid, contenders, observation.cluster, sources_.monotonic());
   observation.profiles = sources_.profiles();
   observation.answers = sources_.answers(key);
   observation.refusal = sources_.refusal(key);

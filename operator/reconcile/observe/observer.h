@@ -6,9 +6,9 @@
 
 #include "operator/model/observation.h"
 #include "operator/reconcile/observe/caches.h"
+#include "operator/reconcile/observe/fleet.h"
 #include "operator/reconcile/observe/lease_watch.h"
 #include "operator/reconcile/observe/measurements.h"
-#include "operator/reconcile/observe/node_notices.h"
 #include "operator/reconcile/observe/rivals.h"
 #include "operator/reconcile/observe/vanished_pods.h"
 
@@ -28,15 +28,12 @@ struct ObserverSources {
 
 class Observer {
  public:
-  Observer(const Caches& caches, OperatorSettings settings, ObserverSources sources)
-      : caches_(caches),
-        settings_(std::move(settings)),
-        sources_(std::move(sources)),
-        rivals_(caches, sources_.read_job) {}
+  // Make it before the caches get their objects.
+  Observer(Caches& caches, OperatorSettings settings, ObserverSources sources);
 
   // Returns nothing if the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
-  [[nodiscard]] ClusterView cluster() const;
+  [[nodiscard]] std::shared_ptr<const ClusterView> cluster() const;
   // Returns the record of the job with this UID, or an error if it does not exist (kNotFound) or cannot be used. The
   // operator also uses it to decide whether to renew a lease.
   [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;
@@ -51,14 +48,13 @@ class Observer {
   void add_vanished_pods(Observation& observation) const;
   void read_leases(Observation& observation) const;
   void read_queue(Observation& observation, const kube::Json& job) const;
-  // Returns the jobs that may use GPUs.
-  [[nodiscard]] std::vector<Contender> contenders() const;
-  [[nodiscard]] ClusterView cluster(const std::vector<Contender>& contenders) const;
+  // Returns the priority of a TrainingJob: that of its PriorityClass, or else that of the cluster's default class.
+  [[nodiscard]] JobPriority priority_of(const kube::Json& job) const;
 
-  const Caches& caches_;
+  Caches& caches_;
   OperatorSettings settings_;
   ObserverSources sources_;
-  mutable NodeNotices notices_;
+  mutable Fleet fleet_;
   mutable LeaseWatch leases_;
   mutable VanishedPods vanished_;
   mutable Measurements measurements_;
