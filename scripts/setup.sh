@@ -14,7 +14,7 @@ asked_for() { [[ $words == *" $1 "* ]]; }
 
 packages=(
   build-essential cmake ninja-build ccache git pkg-config unzip python3 python3-pip curl iproute2
-  libcpprest-dev libboost-dev libyaml-cpp-dev nlohmann-json3-dev prometheus-cpp-dev libssl-dev
+  libcpprest-dev libboost-dev libyaml-cpp-dev nlohmann-json3-dev prometheus-cpp-dev libssl-dev zlib1g-dev
   libcli11-dev libfmt-dev libexpected-dev libgloo-dev
   libgtest-dev libgmock-dev libbenchmark-dev libexpat1-dev
 )

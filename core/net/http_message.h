@@ -31,6 +31,7 @@ struct HttpAnswer {
   int status = 200;
   std::string body = {};
   std::string content_type = "text/plain; charset=utf-8";
+  std::string content_encoding = {};  // "gzip": the body is compressed
 };
 
 // Bytes that are not UTF-8 are replaced, so that writing an error message of a third party cannot fail.

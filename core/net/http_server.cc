@@ -9,12 +9,14 @@
 #include <tuple>
 #include <utility>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
@@ -85,7 +87,9 @@ class TlsContexts {
 // All operations on sockets run on the strand, so no socket is closed while another thread begins to use it.
 struct Listener {
   Listener(std::vector<Route> routes_given, HttpServerSettings settings_given)
-      : routes(std::move(routes_given)), settings(std::move(settings_given)), tls(settings.tls) {}
+      : routes(std::move(routes_given)), settings(std::move(settings_given)), tls(settings.tls) {
+    if (settings.has_own_thread) handlers = own_thread.emplace(1).get_executor();
+  }
 
   const std::vector<Route> routes;
   const HttpServerSettings settings;
@@ -94,6 +98,8 @@ struct Listener {
   tcp::acceptor acceptor{strand};
   asio::steady_timer pause{strand};
   std::vector<std::weak_ptr<Connection>> connections;
+  std::optional<asio::thread_pool> own_thread;
+  asio::any_io_executor handlers = thread_pool().get_executor();  // handlers run there
   bool is_closing = false;
 };
 
@@ -141,10 +147,22 @@ Match match(const std::vector<Route>& routes, const Head& head, const std::strin
                                   describe(fmt::format("this is for {} only, not for {}", route->only_for, client)))};
 }
 
+// "gzip, deflate;q=0.5": whether gzip is among them, and not with the quality 0, which forbids it.
+bool accepts_gzip(const Head& head) {
+  for (const auto& [encoding, parameters] : http::ext_list(head[http::field::accept_encoding])) {
+    if (!beast::iequals(encoding, "gzip")) continue;
+    const auto is_zero = [](const auto& parameter) {
+      return beast::iequals(parameter.first, "q") && parameter.second.find_first_not_of("0.") == std::string_view::npos;
+    };
+    return std::ranges::none_of(parameters, is_zero);
+  }
+  return false;
+}
+
 HttpAnswer answer_of(const Route& route, const http::request<http::string_body>& request,
                      const std::string& client_uri) {
   try {
-    return route.handle({path_of(request), request.body(), client_uri});
+    return route.handle({path_of(request), request.body(), client_uri, accepts_gzip(request)});
   } catch (const std::exception& error) {
     return error_answer(kServerError, fmt::format("{}: {}", method_and_path(request), error.what()));
   }
@@ -221,7 +239,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   // The handler runs beside the strand: it may take its time.
   void answer() {
-    asio::post(thread_pool(), [self = this->shared_from_this()] {
+    asio::post(listener_.handlers, [self = this->shared_from_this()] {
       HttpAnswer answer = answer_of(*self->route_, self->request(), self->client_uri_);
       asio::post(self->listener_.strand, [self, answer = std::move(answer)]() mutable {
         self->write(std::move(answer), self->request().keep_alive());
@@ -235,6 +253,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     response_ = {static_cast<http::status>(answer.status), 11};
     response_.keep_alive(goes_on);
     if (!answer.body.empty()) response_.set(http::field::content_type, answer.content_type);
+    if (!answer.content_encoding.empty()) response_.set(http::field::content_encoding, answer.content_encoding);
     if (request().method() != http::verb::head) response_.body() = std::move(answer.body);
     response_.prepare_payload();
     tcp().expires_after(kWriteLimit);

@@ -1,4 +1,5 @@
-// HttpServer: answers requests at one address. Handlers run on the threads of the pool, several at a time.
+// HttpServer: answers requests at one address. Handlers run on the threads of the pool, several at a time, unless the
+// settings say otherwise.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@ struct HttpCall {
   std::string path;  // without the query
   const std::string& body;
   std::string client_uri = {};  // the URI in the certificate of the client; empty: it has shown none
+  bool accepts_gzip = false;    // the client can read an answer that is compressed so
 };
 
 struct Route {
@@ -31,6 +33,8 @@ struct HttpServerSettings {
   std::size_t largest_body = std::size_t{16} << 10U;  // bytes; a larger one is answered with 413
   // Set: the server speaks HTTPS only. Called for each connection; the settings may change, by another pointer.
   std::function<std::shared_ptr<const TlsSettings>()> tls = {};
+  // Handlers run one at a time on a thread of the server, so that whoever asks a lot delays no other server or client.
+  bool has_own_thread = false;
 };
 
 // Errors are answered with {"error": a sentence}: 404 for an unknown path, 405 for another method, 403 for a client

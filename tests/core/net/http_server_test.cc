@@ -49,6 +49,8 @@ struct Served {
   HttpClient client;
 };
 
+constexpr int kMany = 16;  // more than the pool has threads
+
 Route echo() {
   return {"PUT", "/echo", [](const HttpCall& call) { return HttpAnswer{.body = call.body}; }};
 }
@@ -115,7 +117,7 @@ TEST(HttpServer, ABodyOfUnknownSizeThatIsTooLargeIsRefused) {
 TEST(HttpServer, UnfinishedBodiesDoNotOccupyThreads) {
   const Served served({echo()});
   std::vector<testing::Socket> slow;
-  for (int i = 0; i < 16; ++i) {  // more connections than threads
+  for (int i = 0; i < kMany; ++i) {
     slow.push_back(testing::connect_to(served.port));
     EXPECT_TRUE(slow.back().send("PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nbegin"));
   }
@@ -212,6 +214,49 @@ TEST(HttpServer, ARequestThatArrivesInPiecesIsAnswered) {
     EXPECT_TRUE(client.send(std::string(1, byte)));
   }
   EXPECT_THAT(client.receive(), HasSubstr("\r\n\r\nab"));
+}
+
+TEST(HttpServer, SaysWhetherTheClientAcceptsGzip) {
+  const Served served(
+      {{"GET", "/", [](const HttpCall& call) { return HttpAnswer{.body = call.accepts_gzip ? "yes" : "no"}; }}});
+  const auto answer_to = [&](const std::string& encodings) {
+    return served.send({.headers = {{"Accept-Encoding", encodings}}}).body;
+  };
+  EXPECT_EQ(served.send({}).body, "no");
+  for (const char* encodings : {"gzip", "GZIP", "br, gzip;q=0.5", "gzip;q=1"}) EXPECT_EQ(answer_to(encodings), "yes");
+  for (const char* encodings : {"", "br", "gzip;q=0", "deflate, gzip; q=0.000", "xgzip", ","})
+    EXPECT_EQ(answer_to(encodings), "no") << encodings;
+}
+
+TEST(HttpServer, SaysHowAnAnswerIsEncoded) {
+  const Served served({{"GET", "/", [](const HttpCall&) {
+                          return HttpAnswer{.body = "abc", .content_type = "x/y", .content_encoding = "z"};
+                        }}});
+  const testing::Socket client = testing::connect_to(served.port);
+  EXPECT_TRUE(client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_THAT(client.receive(), HasSubstr("Content-Type: x/y\r\nContent-Encoding: z\r\n"));
+}
+
+TEST(HttpServer, HandlersOnAThreadOfTheServerRunOneAtATimeAndDelayNoOtherServer) {
+  std::atomic<int> running = 0, most = 0;
+  std::latch all_answered(kMany);
+  std::promise<void> may_leave;
+  std::shared_future<void> leaving = may_leave.get_future().share();
+  const Served slow({{"GET", "/",
+                      [&](const HttpCall&) {
+                        most = std::max<int>(most, ++running);
+                        leaving.wait();
+                        --running;
+                        return HttpAnswer();
+                      }}},
+                    {.has_own_thread = true});
+  const Served other({echo()});
+  for (int i = 0; i < kMany; ++i)
+    slow.client.send_async({}, [&](const Result<HttpResponse>&) { all_answered.count_down(); });
+  EXPECT_EQ(other.send({.method = "PUT", .target = "/echo", .body = "next"}).body, "next");
+  may_leave.set_value();
+  all_answered.wait();
+  EXPECT_EQ(most, 1);
 }
 
 TEST(HttpServer, AnAddressInUseIsNamed) {
