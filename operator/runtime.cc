@@ -7,6 +7,7 @@
 #include "core/protocol/limits.h"
 #include "core/protocol/ports.h"
 #include "operator/health_routes.h"
+#include "operator/metrics/metrics_route.h"
 #include "operator/model/names.h"
 #include "operator/reconcile/decide/pod_states.h"
 #include "operator/reconcile/decide/suspension.h"
@@ -176,10 +177,8 @@ bool OperatorRuntime::may_write() const { return !options_.elects_leader || elec
 bool OperatorRuntime::is_alive() const { return !watchdog_.is_stuck(std::chrono::steady_clock::now()); }
 
 void OperatorRuntime::start_probes_metrics_and_pages() {
-  if (!options_.metrics_address.empty()) {
-    exposer_ = std::make_unique<prometheus::Exposer>(net::with_brackets(options_.metrics_address), 1);
-    exposer_->RegisterCollectable(metrics_.registry());
-  }
+  if (!options_.metrics_address.empty())
+    metrics_server_ = serve(options_.metrics_address, {metrics_route(metrics_)}, {.has_own_thread = true});
   if (!options_.health_address.empty()) {
     health_ = serve(options_.health_address, health_routes([this] { return is_alive(); },
                                                            [this] { return caches_.are_synced() && has_issuer_; }));
@@ -274,6 +273,7 @@ OperatorRuntime::~OperatorRuntime() {
   callback_.reset();
   pages_.reset();
   health_.reset();
+  metrics_server_.reset();
   watches_.stop();
 }
 

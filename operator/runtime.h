@@ -5,8 +5,6 @@
 #include <memory>
 #include <stop_token>
 
-#include <prometheus/exposer.h>
-
 #include "core/net/http_server.h"
 #include "operator/agents/agent_link.h"
 #include "operator/agents/callback_routes.h"
@@ -82,7 +80,7 @@ class OperatorRuntime {
   Controller controller_;
   PoolStatusWriter pool_statuses_;
   Watches watches_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<net::HttpServer> metrics_server_;
   std::unique_ptr<net::HttpServer> health_;
   std::unique_ptr<net::HttpServer> pages_;
   std::unique_ptr<net::HttpServer> callback_;

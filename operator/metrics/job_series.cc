@@ -7,17 +7,10 @@
 namespace sailor {
 namespace {
 
-using prometheus::BuildCounter;
-using prometheus::BuildGauge;
-using prometheus::BuildHistogram;
 using prometheus::Labels;
 
 // Few, because every job has its own.
 const prometheus::Histogram::BucketBoundaries kRescaleBuckets = {0.25, 1, 3, 10, 30, 60, 300, 900};
-
-auto& histogram(prometheus::Registry& registry, const char* name, const char* help) {
-  return BuildHistogram().Name(name).Help(help).Register(registry);
-}
 
 Labels labels_of(const JobKey& key, Labels more) {
   more.emplace("namespace", key.namespace_name);
@@ -41,18 +34,18 @@ bool is_counter(const JobSample& sample) { return sample.metric->kind == MetricK
 
 }  // namespace
 
-JobSeries::JobSeries(prometheus::Registry& registry)
-    : rescale_seconds_(histogram(registry, "sailor_job_rescale_seconds",
-                                 "From the cause of a change to the first step of the new plan.")),
+JobSeries::JobSeries(SeriesRegistry& registry)
+    : rescale_seconds_(registry.histogram("sailor_job_rescale_seconds",
+                                          "From the cause of a change to the first step of the new plan.")),
       rescale_stopped_seconds_(
-          histogram(registry, "sailor_job_rescale_stopped_seconds", "Time without training in a change.")),
-      rescale_part_seconds_(histogram(registry, "sailor_job_rescale_part_seconds",
-                                      "Seconds of the changes of all jobs, split into their parts.")) {
+          registry.histogram("sailor_job_rescale_stopped_seconds", "Time without training in a change.")),
+      rescale_part_seconds_(registry.histogram("sailor_job_rescale_part_seconds",
+                                               "Seconds of the changes of all jobs, split into their parts.")) {
   for (const JobMetric* metric : job_metrics::kAll) {
     if (metric->kind == MetricKind::kCounter) {
-      counters_[metric] = &BuildCounter().Name(metric->name).Help(metric->help).Register(registry);
+      counters_[metric] = &registry.counter(metric->name, metric->help);
     } else {
-      gauges_[metric] = &BuildGauge().Name(metric->name).Help(metric->help).Register(registry);
+      gauges_[metric] = &registry.gauge(metric->name, metric->help);
     }
   }
 }
@@ -79,7 +72,7 @@ void JobSeries::set_gauges(const JobKey& key, const std::vector<JobSample>& samp
   for (const JobSample& sample : samples) {
     if (is_counter(sample)) continue;
     auto& gauge = job.gauges[{sample.metric, sample.labels}];
-    if (gauge == nullptr) gauge = &gauges_.at(sample.metric)->Add(labels_of(key, sample.labels));
+    if (gauge == nullptr) gauge = &gauges_.at(sample.metric)->add(labels_of(key, sample.labels));
     gauge->Set(sample.value);
   }
 }
@@ -95,14 +88,14 @@ void JobSeries::rest_gauges(Job& job, const std::vector<JobSample>& samples) {
       entry.second->Set(0);
       return false;
     }
-    gauges_.at(metric)->Remove(entry.second);
+    gauges_.at(metric)->remove(entry.second);
     return true;
   });
 }
 
 prometheus::Counter& JobSeries::counter(const JobKey& key, const JobMetric& metric, const Labels& labels) {
   auto& counter = jobs_[key].counters[{&metric, labels}];
-  if (counter == nullptr) counter = &counters_.at(&metric)->Add(labels_of(key, labels));
+  if (counter == nullptr) counter = &counters_.at(&metric)->add(labels_of(key, labels));
   return *counter;
 }
 
@@ -116,7 +109,7 @@ void JobSeries::raise_counters(const JobKey& key, const std::vector<JobSample>& 
 
 void JobSeries::observe(const JobKey& key, Histograms& family, double seconds) {
   auto& histogram = jobs_[key].histograms[&family];
-  if (histogram == nullptr) histogram = &family.Add(labels_of(key, {}), kRescaleBuckets);
+  if (histogram == nullptr) histogram = &family.add(labels_of(key, {}), kRescaleBuckets);
   histogram->Observe(seconds);
 }
 
@@ -134,7 +127,7 @@ void JobSeries::note_rescale(const JobKey& key, const RescaleStatus& rescale) {
   observe(key, rescale_seconds_, rescale.seconds.value());
   if (rescale.stopped_seconds) observe(key, rescale_stopped_seconds_, *rescale.stopped_seconds);
   for (const auto& [part, seconds] : rescale.parts) {
-    rescale_part_seconds_.Add({{"part", std::string(to_string(part))}}, kRescaleBuckets).Observe(seconds);
+    rescale_part_seconds_.add({{"part", std::string(to_string(part))}}, kRescaleBuckets).Observe(seconds);
   }
   counter(key, job_metrics::kRescales, {{"reason", std::string(to_string(rescale.reason))}}).Increment();
 }
@@ -142,9 +135,9 @@ void JobSeries::note_rescale(const JobKey& key, const RescaleStatus& rescale) {
 void JobSeries::forget(const JobKey& key) {
   const auto found = jobs_.find(key);
   if (found == jobs_.end()) return;
-  for (auto& [series, gauge] : found->second.gauges) gauges_.at(series.first)->Remove(gauge);
-  for (auto& [series, counter] : found->second.counters) counters_.at(series.first)->Remove(counter);
-  for (auto& [family, histogram] : found->second.histograms) family->Remove(histogram);
+  for (auto& [series, gauge] : found->second.gauges) gauges_.at(series.first)->remove(gauge);
+  for (auto& [series, counter] : found->second.counters) counters_.at(series.first)->remove(counter);
+  for (auto& [family, histogram] : found->second.histograms) family->remove(histogram);
   jobs_.erase(found);
 }
 

@@ -9,28 +9,24 @@
 #include <utility>
 #include <vector>
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
-
 #include "operator/metrics/goodput_window.h"
 #include "operator/metrics/job_samples.h"
+#include "operator/metrics/series_registry.h"
 #include "operator/reconcile/controller.h"
 
 namespace sailor {
 
 class JobSeries {
  public:
-  explicit JobSeries(prometheus::Registry& registry);
+  explicit JobSeries(SeriesRegistry& registry);
 
   void note(const ReconcileReport& report);  // call it after each reconcile that succeeded
   void forget(const JobKey& job);            // removes the series of the job
 
  private:
-  using Gauges = prometheus::Family<prometheus::Gauge>;
-  using Histograms = prometheus::Family<prometheus::Histogram>;
-  using Counters = prometheus::Family<prometheus::Counter>;
+  using Gauges = SeriesFamily<prometheus::Gauge>;
+  using Histograms = SeriesFamily<prometheus::Histogram>;
+  using Counters = SeriesFamily<prometheus::Counter>;
   using SeriesKey = std::pair<const JobMetric*, prometheus::Labels>;
   struct Job {
     std::map<SeriesKey, prometheus::Gauge*> gauges;

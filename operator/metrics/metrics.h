@@ -6,12 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include <prometheus/counter.h>
-#include <prometheus/family.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
-
+#include "operator/metrics/series_registry.h"
 #include "operator/reconcile/controller.h"
 #include "operator/reconcile/planning_service.h"
 
@@ -38,25 +33,25 @@ class Metrics {
   void process();                  // updates the metrics of this process
   void forget(const JobKey& job);  // removes the series of a job that is gone
 
-  [[nodiscard]] const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
+  [[nodiscard]] std::string text() const { return registry_.text(); }  // what Prometheus reads
 
  private:
-  std::shared_ptr<prometheus::Registry> registry_;
+  SeriesRegistry registry_;
   std::mutex mutex_;
   std::unique_ptr<JobSeries> jobs_;
   std::unique_ptr<PoolSeries> pools_;
   std::unique_ptr<ProcessSeries> process_;
-  prometheus::Family<prometheus::Counter>& reconciles_;
-  prometheus::Family<prometheus::Counter>& reconcile_errors_;
-  prometheus::Family<prometheus::Histogram>& reconcile_seconds_;
-  prometheus::Family<prometheus::Gauge>& queue_depth_;
-  prometheus::Family<prometheus::Counter>& queue_adds_;
-  prometheus::Family<prometheus::Counter>& queue_retries_;
-  prometheus::Family<prometheus::Histogram>& queue_seconds_;
-  prometheus::Family<prometheus::Counter>& requests_;
-  prometheus::Family<prometheus::Histogram>& request_seconds_;
-  prometheus::Family<prometheus::Gauge>& leader_;
-  prometheus::Family<prometheus::Histogram>& plan_seconds_;
+  SeriesFamily<prometheus::Counter>& reconciles_;
+  SeriesFamily<prometheus::Counter>& reconcile_errors_;
+  SeriesFamily<prometheus::Histogram>& reconcile_seconds_;
+  SeriesFamily<prometheus::Gauge>& queue_depth_;
+  SeriesFamily<prometheus::Counter>& queue_adds_;
+  SeriesFamily<prometheus::Counter>& queue_retries_;
+  SeriesFamily<prometheus::Histogram>& queue_seconds_;
+  SeriesFamily<prometheus::Counter>& requests_;
+  SeriesFamily<prometheus::Histogram>& request_seconds_;
+  SeriesFamily<prometheus::Gauge>& leader_;
+  SeriesFamily<prometheus::Histogram>& plan_seconds_;
 };
 
 }  // namespace sailor

@@ -5,8 +5,6 @@
 namespace sailor {
 namespace {
 
-using prometheus::BuildCounter;
-using prometheus::BuildGauge;
 using prometheus::Labels;
 
 constexpr std::array kStates = {"allocatable", "used", "terminating"};
@@ -26,32 +24,24 @@ Labels labels_of(const PoolKey& key, const char* state) {
 
 }  // namespace
 
-PoolSeries::PoolSeries(prometheus::Registry& registry)
-    : gpus_(BuildGauge().Name("sailor_pool_gpus").Help("GPUs of a pool by state.").Register(registry)),
-      price_(BuildGauge()
-                 .Name("sailor_pool_price_dollars_per_gpu_hour")
-                 .Help("US dollars per hour for one GPU of the pool.")
-                 .Register(registry)),
-      awaited_(BuildGauge()
-                   .Name("sailor_pool_awaited_nodes")
-                   .Help("New nodes of the pool that pods of jobs wait for.")
-                   .Register(registry)),
-      preemptions_(BuildCounter()
-                       .Name("sailor_pool_preemptions_total")
-                       .Help("Spot nodes that were taken away, with or without notice.")
-                       .Register(registry)) {}
+PoolSeries::PoolSeries(SeriesRegistry& registry)
+    : gpus_(registry.gauge("sailor_pool_gpus", "GPUs of a pool by state.")),
+      price_(registry.gauge("sailor_pool_price_dollars_per_gpu_hour", "US dollars per hour for one GPU of the pool.")),
+      awaited_(registry.gauge("sailor_pool_awaited_nodes", "New nodes of the pool that pods of jobs wait for.")),
+      preemptions_(registry.counter("sailor_pool_preemptions_total",
+                                    "Spot nodes that were taken away, with or without notice.")) {}
 
 PoolSeries::Pool& PoolSeries::pool_of(const PoolKey& key) {
   Pool& pool = pools_[key];
   if (pool.price != nullptr) return pool;
-  for (const char* state : kStates) pool.gpus[state] = &gpus_.Add(labels_of(key, state));
-  pool.price = &price_.Add(labels_of(key));
-  pool.awaited = &awaited_.Add(labels_of(key));
+  for (const char* state : kStates) pool.gpus[state] = &gpus_.add(labels_of(key, state));
+  pool.price = &price_.add(labels_of(key));
+  pool.awaited = &awaited_.add(labels_of(key));
   if (key.provisioning == Provisioning::kSpot) preemptions_of(key);  // the series begins at 0
   return pool;
 }
 
-prometheus::Counter& PoolSeries::preemptions_of(const PoolKey& key) { return preemptions_.Add(labels_of(key)); }
+prometheus::Counter& PoolSeries::preemptions_of(const PoolKey& key) { return preemptions_.add(labels_of(key)); }
 
 void PoolSeries::note_gpus(const ClusterView& view) {
   const auto uses = use_of_pools(view);
@@ -90,9 +80,9 @@ void PoolSeries::count_preemptions(const ClusterView& view) {
 void PoolSeries::forget_missing_pools(const ClusterView& view) {
   std::erase_if(pools_, [&](const auto& entry) {
     if (view.pools.contains(entry.first)) return false;
-    for (const auto& [state, gauge] : entry.second.gpus) gpus_.Remove(gauge);
-    price_.Remove(entry.second.price);
-    awaited_.Remove(entry.second.awaited);
+    for (const auto& [state, gauge] : entry.second.gpus) gpus_.remove(gauge);
+    price_.remove(entry.second.price);
+    awaited_.remove(entry.second.awaited);
     return true;
   });
 }

@@ -5,17 +5,14 @@
 #include <set>
 #include <string>
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/registry.h>
-
+#include "operator/metrics/series_registry.h"
 #include "operator/model/cluster_view.h"
 
 namespace sailor {
 
 class PoolSeries {
  public:
-  explicit PoolSeries(prometheus::Registry& registry);
+  explicit PoolSeries(SeriesRegistry& registry);
 
   void note(const ClusterView& view);  // call it regularly: a node that comes and goes in between is not seen
 
@@ -38,10 +35,10 @@ class PoolSeries {
   void count_preemptions(const ClusterView& view);
   void forget_missing_pools(const ClusterView& view);
 
-  prometheus::Family<prometheus::Gauge>& gpus_;
-  prometheus::Family<prometheus::Gauge>& price_;
-  prometheus::Family<prometheus::Gauge>& awaited_;
-  prometheus::Family<prometheus::Counter>& preemptions_;
+  SeriesFamily<prometheus::Gauge>& gpus_;
+  SeriesFamily<prometheus::Gauge>& price_;
+  SeriesFamily<prometheus::Gauge>& awaited_;
+  SeriesFamily<prometheus::Counter>& preemptions_;
   std::map<PoolKey, Pool> pools_;
   std::map<std::string, SpotNode> spot_nodes_;  // by UID
   bool has_seen_nodes_ = false;

@@ -12,8 +12,8 @@
 namespace sailor {
 namespace {
 
-prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+prometheus::Gauge& gauge(SeriesRegistry& registry, const char* name, const char* help) {
+  return registry.gauge(name, help).add({});
 }
 
 double cpu_seconds() {
@@ -68,17 +68,13 @@ double start_time() {
 
 }  // namespace
 
-ProcessSeries::ProcessSeries(prometheus::Registry& registry)
+ProcessSeries::ProcessSeries(SeriesRegistry& registry)
     : resident_memory_(gauge(registry, "process_resident_memory_bytes", "Resident memory.")),
       virtual_memory_(gauge(registry, "process_virtual_memory_bytes", "Virtual memory.")),
       open_files_(gauge(registry, "process_open_fds", "Open file descriptors.")),
       most_files_(gauge(registry, "process_max_fds", "Largest number of open file descriptors.")),
       start_time_(gauge(registry, "process_start_time_seconds", "Start of the process, seconds since the epoch.")),
-      cpu_(prometheus::BuildCounter()
-               .Name("process_cpu_seconds_total")
-               .Help("User and system CPU time.")
-               .Register(registry)
-               .Add({})) {
+      cpu_(registry.counter("process_cpu_seconds_total", "User and system CPU time.").add({})) {
   start_time_.Set(start_time());
   update();
 }

@@ -1,15 +1,13 @@
 // ProcessSeries: the metrics of the operator's process, by the names that every Prometheus client library uses.
 #pragma once
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/registry.h>
+#include "operator/metrics/series_registry.h"
 
 namespace sailor {
 
 class ProcessSeries {
  public:
-  explicit ProcessSeries(prometheus::Registry& registry);
+  explicit ProcessSeries(SeriesRegistry& registry);
 
   void update();
 

@@ -1,21 +1,16 @@
 // Scrapes the operator's metrics with many jobs, as Prometheus does: over HTTP, compressed.
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
-#include <arpa/inet.h>
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <prometheus/exposer.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "operator/metrics/metrics.h"
+#include "operator/metrics/metrics_route.h"
 #include "operator/model/observation.h"
+#include "tests/core/net/tcp_peer.h"
 
 namespace {
 
@@ -90,31 +85,21 @@ std::unique_ptr<Metrics> metrics_of_jobs() {
 
 // Returns the length of the answer, with its header.
 std::size_t scrape(int port, const char* encoding) {
-  const int connection = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const std::string question = fmt::format(
-      "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {}\r\nConnection: close\r\n\r\n", encoding);
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what the interface of sockets asks for
-  if (connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-      send(connection, question.data(), question.size(), 0) != static_cast<ssize_t>(question.size())) {
-    throw std::runtime_error(fmt::format("scraping port {}: {}", port, std::strerror(errno)));
-  }
-  std::array<char, 1 << 16> buffer{};
+  const auto connection = sailor::net::testing::connect_to(port);
+  if (!connection.send(fmt::format(
+          "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {}\r\nConnection: close\r\n\r\n", encoding)))
+    throw std::runtime_error("the server closed the connection");
   std::size_t length = 0;
-  for (ssize_t part = 0; (part = recv(connection, buffer.data(), buffer.size(), 0)) > 0;)
-    length += static_cast<std::size_t>(part);
-  close(connection);
+  for (std::string part = connection.receive(); !part.empty(); part = connection.receive()) length += part.size();
   return length;
 }
 
 void scrape_metrics(benchmark::State& state) {
   const auto metrics = metrics_of_jobs();
-  prometheus::Exposer exposer("127.0.0.1:0", 1);
-  exposer.RegisterCollectable(metrics->registry());
-  const int port = exposer.GetListeningPorts().front();
+  const int port = sailor::net::testing::free_port();
+  const auto server = sailor::net::HttpServer::listen(fmt::format("127.0.0.1:{}", port),
+                                                      {sailor::metrics_route(*metrics)}, {.has_own_thread = true});
+  if (!server) throw std::runtime_error(server.error().message);
   std::size_t transferred = 0;
   for (auto _ : state) transferred = scrape(port, "gzip");
   state.counters["transferred_MB"] = static_cast<double>(transferred) / kMegabyte;

@@ -175,10 +175,10 @@ func TestAnImagesBillOfMaterialsNamesWhatItsProgramsAreMadeOf(t *testing.T) {
 	const file, compiled = "file in the image", "compiled in"
 	for image, want := range map[string]map[string]string{
 		operator: {"libc6": file, "libstdc++6": file, "libssl3": file, "libcpprest2.10": file, "libyaml-cpp0.7": file, "libfmt9": file,
-			"libprometheus-cpp-pull1.0": file, "ca-certificates": file, "nlohmann-json3-dev": compiled, "libexpected-dev": compiled,
+			"libprometheus-cpp-core1.0": file, "libprometheus-cpp-pull1.0": "", "zlib1g": file, "ca-certificates": file, "nlohmann-json3-dev": compiled, "libexpected-dev": compiled,
 			"libcli11-dev": compiled, "libboost1.74-dev": compiled, "torch": "", "libgloo-dev": "", "libgtest-dev": ""},
 		trainer: {"libc6": file, "libssl3": file, "libcpprest2.10": file, "torch": file, "nvidia-cuda-runtime": file, "nvidia-cuda-cupti": file,
-			"nlohmann-json3-dev": compiled, "libgloo-dev": compiled, "libprometheus-cpp-pull1.0": "", "libgtest-dev": ""},
+			"nlohmann-json3-dev": compiled, "libgloo-dev": compiled, "libprometheus-cpp-core1.0": "", "libgtest-dev": ""},
 	} {
 		b := billOf(t, image)
 		if b.Format != "CycloneDX" || b.Version != "1.5" {

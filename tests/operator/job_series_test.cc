@@ -24,7 +24,7 @@ class JobSeriesTest : public ::testing::Test {
   }
 
   Observation observation;
-  prometheus::Registry registry;
+  SeriesRegistry registry;
   JobSeries series{registry};
 };
 

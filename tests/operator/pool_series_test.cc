@@ -37,7 +37,7 @@ class PoolSeriesTest : public ::testing::Test {
     return value_of(registry, "sailor_pool_preemptions_total", {{"pool", to_string(pool)}});
   }
   ClusterView view;
-  prometheus::Registry registry;
+  SeriesRegistry registry;
   PoolSeries series{registry};
 };
 
@@ -105,7 +105,7 @@ TEST_F(PoolSeriesTest, SeriesGoWithThePoolButPreemptionsStay) {
 }
 
 TEST_F(PoolSeriesTest, NodesThatTerminateWhenTheOperatorStartsAreNotCounted) {
-  prometheus::Registry other_registry;
+  SeriesRegistry other_registry;
   PoolSeries other(other_registry);
   view.nodes[0].is_terminating = true;
   other.note(view);

@@ -4,12 +4,14 @@
 #include <optional>
 #include <string>
 
-#include <prometheus/registry.h>
+#include <prometheus/collectable.h>
+#include <prometheus/labels.h>
+#include <prometheus/metric_family.h>
 
 namespace sailor::testing {
 
 // Returns the value of the gauge or counter that has these labels, among others. Empty: there is no such series.
-inline std::optional<double> value_of(prometheus::Registry& registry, const std::string& name,
+inline std::optional<double> value_of(const prometheus::Collectable& registry, const std::string& name,
                                       const prometheus::Labels& labels = {}) {
   for (const auto& family : registry.Collect()) {
     if (family.name != name) continue;
@@ -28,7 +30,7 @@ inline std::optional<double> value_of(prometheus::Registry& registry, const std:
 }
 
 // Returns the sum over all series of a gauge.
-inline double sum_of(prometheus::Registry& registry, const std::string& name) {
+inline double sum_of(const prometheus::Collectable& registry, const std::string& name) {
   double sum = 0;
   for (const auto& family : registry.Collect()) {
     if (family.name != name) continue;
