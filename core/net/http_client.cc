@@ -1,19 +1,16 @@
 #include "core/net/http_client.h"
 
 #include <array>
-#include <atomic>
 #include <exception>
 #include <future>
 #include <tuple>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cpprest/http_client.h>
 #include <fmt/format.h>
 
-#include "core/model/parse_number.h"
-#include "core/net/thread_pool.h"
+#include "core/net/exchange.h"
 #include "core/net/tls.h"
 
 namespace sailor::net {
@@ -33,14 +30,17 @@ void send_without_delay(http::client::native_handle handle) {
   std::ignore = stream->next_layer().set_option(tcp::no_delay(true), ignored);
 }
 
-http::client::http_client_config config_of(const HttpClientSettings& settings, std::chrono::milliseconds idle_timeout) {
+http::client::http_client_config config_of(const HttpClientSettings& settings,
+                                           const std::shared_ptr<SSL_CTX>& context) {
   http::client::http_client_config config;
-  config.set_timeout(idle_timeout);
+  config.set_timeout(settings.stream_idle_timeout);
   config.set_validate_certificates(true);
   config.set_max_redirects(0);  // a redirect would lead requests, and their credentials, to another server
-  if (settings.tls) {
-    config.set_ssl_context_callback(
-        [tls = *settings.tls](boost::asio::ssl::context& context) { apply_to_client(context.native_handle(), tls); });
+  if (context != nullptr) {
+    config.set_ssl_context_callback([context](boost::asio::ssl::context& used) {
+      SSL_CTX_up_ref(context.get());
+      used = boost::asio::ssl::context(context.get());
+    });
     config.set_nativehandle_options(send_without_delay);
   }
   return config;
@@ -54,34 +54,15 @@ http::http_request native_request(const HttpRequest& request) {
   return native;
 }
 
-std::optional<std::chrono::seconds> retry_after_of(const http::http_response& response) {
-  const auto header = response.headers().find("Retry-After");
-  if (header == response.headers().end()) return std::nullopt;
-  const auto seconds = parse_number<int>(header->second);  // or a date, which the servers of this project do not send
-  return seconds && *seconds > 0 ? std::optional(std::chrono::seconds(*seconds)) : std::nullopt;
-}
-
 HttpResponse response_of(const http::http_response& response, std::string body) {
-  return {response.status_code(), std::move(body), retry_after_of(response)};
-}
-
-Error unavailable(const std::string& what, std::string_view why) {
-  return {ErrorCode::kUnavailable, fmt::format("{}: {}", what, why)};
+  const auto retry_after = response.headers().find("Retry-After");
+  return {response.status_code(), std::move(body),
+          retry_after == response.headers().end() ? std::nullopt : retry_after_of(retry_after->second)};
 }
 
 // The library throws exceptions of several families, whose only common ancestor is std::exception.
 Error error_of(const std::string& what, const std::exception& cause) {
-  const std::string text = cause.what();
-  if (text.find("handshake") != std::string::npos) {
-    return unavailable(what, fmt::format("the TLS handshake failed ({}); check that the given CA signed the server's "
-                                         "certificate and that the certificate names this host",
-                                         text));
-  }
-  return unavailable(what, fmt::format("{}; check that the server runs and can be reached", text));
-}
-
-Error too_large(const std::string& what, std::size_t limit) {
-  return unavailable(what, fmt::format("the answer is larger than {} bytes, so it was not read to its end", limit));
+  return unavailable(what, fmt::format("{}; check that the server runs and can be reached", cause.what()));
 }
 
 }  // namespace
@@ -89,13 +70,17 @@ Error too_large(const std::string& what, std::size_t limit) {
 struct HttpClient::Connections {
   Connections(std::string url_given, HttpClientSettings settings_given)
       : url(std::move(url_given)), settings(std::move(settings_given)) {
-    thread_pool();
     try {
-      requests.emplace(web::uri(url), config_of(settings, settings.timeout));
-      streams.emplace(web::uri(url), config_of(settings, settings.stream_idle_timeout));
+      std::string server_uri;
+      if (settings.tls) {
+        context = client_context(*settings.tls);
+        server_uri = std::move(settings.tls->server_uri);
+        settings.tls.reset();  // the context has copies of what it needs, and many clients share it
+      }
+      requests = std::make_shared<ClientConnections>(url, context, std::move(server_uri));
     } catch (const std::exception& error) {
-      fault =
-          Error{ErrorCode::kInvalidArgument, fmt::format("connecting to \"{}\": {}; give a URL", url, error.what())};
+      fault = Error{ErrorCode::kInvalidArgument,
+                    fmt::format("connecting to \"{}\": {}; give a URL and what its server needs", url, error.what())};
     }
   }
 
@@ -114,100 +99,12 @@ struct HttpClient::Connections {
 
   std::string url;
   HttpClientSettings settings;
-  std::optional<Error> fault;  // the error of an invalid URL
-  mutable std::optional<http::client::http_client> requests;
-  mutable std::optional<http::client::http_client> streams;  // separate: its time limit is another one
+  std::shared_ptr<SSL_CTX> context;  // null: HTTP
+  std::optional<Error> fault;        // the error of invalid settings
+  std::shared_ptr<ClientConnections> requests;
 };
 
 namespace {
-
-// One request from its start to its end. It ends with the first of these: the answer, an error, the timeout, or a body
-// that is too large. The library's own timeout counts only the time in which nothing arrives.
-class Exchange : public std::enable_shared_from_this<Exchange> {
- public:
-  Exchange(std::shared_ptr<const void> keep_open, std::string what, const HttpClientSettings& settings,
-           HttpClient::ResponseSink sink)
-      : keep_open_(std::move(keep_open)),
-        what_(std::move(what)),
-        timeout_(settings.timeout),
-        limit_(settings.largest_response),
-        sink_(std::move(sink)),
-        timer_(thread_pool()) {}
-
-  void start(http::client::http_client& client, const HttpRequest& request) {
-    const auto self = shared_from_this();
-    timer_.expires_after(timeout_);
-    timer_.async_wait([self](const boost::system::error_code& cancelled) {
-      if (!cancelled) self->break_off(self->timed_out());
-    });
-    try {
-      http::http_request native = native_request(request);
-      // Weak, because the request is a part of what the exchange waits for.
-      native.set_progress_handler(
-          [weak = weak_from_this()](http::message_direction::direction direction, utility::size64_t bytes) {
-            const auto exchange = weak.lock();
-            if (exchange && direction == http::message_direction::download && bytes > exchange->limit_) {
-              exchange->break_off(too_large(exchange->what_, exchange->limit_));
-            }
-          });
-      client.request(native, cancel_.get_token()).then([self](const pplx::task<http::http_response>& response) {
-        self->take_head(response);
-      });
-    } catch (const std::exception& error) {
-      finish(tl::unexpected(error_of(what_, error)));
-    }
-  }
-
- private:
-  void take_head(const pplx::task<http::http_response>& task) {
-    const auto self = shared_from_this();
-    try {
-      const http::http_response response = task.get();
-      if (response.headers().content_length() > limit_) return break_off(too_large(what_, limit_));
-      response.extract_vector().then(
-          [self, response](const pplx::task<std::vector<unsigned char>>& body) { self->take_body(response, body); });
-    } catch (const std::exception& error) {
-      finish(tl::unexpected(error_of(what_, error)));
-    }
-  }
-
-  void take_body(const http::http_response& response, const pplx::task<std::vector<unsigned char>>& task) {
-    try {
-      const std::vector<unsigned char> body = task.get();
-      if (body.size() > limit_) return finish(tl::unexpected(too_large(what_, limit_)));
-      finish(response_of(response, std::string(body.begin(), body.end())));
-    } catch (const std::exception& error) {
-      finish(tl::unexpected(error_of(what_, error)));
-    }
-  }
-
-  [[nodiscard]] Error timed_out() const {
-    return unavailable(what_, fmt::format("no complete answer came within {} ms; check that the server runs and can be "
-                                          "reached",
-                                          timeout_.count()));
-  }
-
-  // The cancelled connection is closed, so that no later request receives the rest of this answer.
-  void break_off(Error error) {
-    finish(tl::unexpected(std::move(error)));
-    cancel_.cancel();
-  }
-
-  void finish(Result<HttpResponse> result) {
-    if (is_finished_.exchange(true)) return;
-    timer_.cancel();
-    sink_(std::move(result));
-  }
-
-  const std::shared_ptr<const void> keep_open_;
-  const std::string what_;
-  const std::chrono::milliseconds timeout_;
-  const std::size_t limit_;
-  const HttpClient::ResponseSink sink_;
-  boost::asio::steady_timer timer_;
-  pplx::cancellation_token_source cancel_;
-  std::atomic<bool> is_finished_ = false;
-};
 
 // The body of an answer, as it arrives.
 class Download {
@@ -277,8 +174,10 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
 
 void HttpClient::send_async(const HttpRequest& request, ResponseSink sink) const {
   if (auto fault = connections_->fault_of(request)) return sink(tl::unexpected(*std::move(fault)));
-  std::make_shared<Exchange>(connections_, connections_->describe(request), connections_->settings, std::move(sink))
-      ->start(connections_->requests.value(), request);
+  std::make_shared<Exchange>(connections_->requests, connections_->describe(request),
+                             Exchange::Limits{connections_->settings.timeout, connections_->settings.largest_response},
+                             std::move(sink))
+      ->start(request);
 }
 
 Result<HttpResponse> HttpClient::stream(const HttpRequest& request, const ChunkSink& sink,
@@ -289,7 +188,9 @@ Result<HttpResponse> HttpClient::stream(const HttpRequest& request, const ChunkS
   const std::stop_callback on_stop(stop, [&cancelled] { cancelled.cancel(); });
   // A stream that is left early must be cancelled, or its download would go on unseen.
   const std::shared_ptr<void> on_leave(nullptr, [&cancelled](void*) { cancelled.cancel(); });
-  const auto head = head_of(what, connections_->streams.value(), request, cancelled.get_token());
+  http::client::http_client client(web::uri(connections_->url),
+                                   config_of(connections_->settings, connections_->context));
+  const auto head = head_of(what, client, request, cancelled.get_token());
   if (!head) return tl::unexpected(head.error());
   const auto download = std::make_unique<Download>(what, *head);
   if (head->status_code() != kOk) {

@@ -1,7 +1,11 @@
 #include "core/net/tls.h"
 
+#include <array>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "core/net/openssl_objects.h"
 
@@ -36,27 +40,19 @@ void apply(SSL_CTX* context, const TlsSettings& settings) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);  // many connections wait most of the time
 }
 
-// NOLINTNEXTLINE(readability-function-size): OpenSSL calls it with these parameters
-void free_text(void* /*context*/, void* text, CRYPTO_EX_DATA* /*data*/, int /*index*/, long /*number*/,
-               void* /*argument*/) {
-  delete static_cast<std::string*>(text);
-}
-
-// Where a context keeps the URI of the server that its connections accept.
+// Where a connection keeps the URI of the server that it accepts.
 int server_uri_index() {
-  static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, free_text);
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;
 }
 
-// Takes the place of OpenSSL's check of a chain, and of the check of the host's name that cpprestsdk adds to it.
+// Takes the place of OpenSSL's check of a chain.
 int check_server(X509_STORE_CTX* chain, void* /*argument*/) {
   const auto* connection =
       static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
-  const auto* uri =
-      static_cast<const std::string*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), server_uri_index()));
-  X509_STORE_CTX_set_verify_cb(chain, [](int is_good, X509_STORE_CTX*) { return is_good; });
   if (X509_verify_cert(chain) != 1) return 0;
-  if (uri_in(X509_STORE_CTX_get0_cert(chain)) == *uri) return 1;
+  const auto* uri = static_cast<const std::string*>(SSL_get_ex_data(connection, server_uri_index()));
+  if (uri == nullptr || uri_in(X509_STORE_CTX_get0_cert(chain)) == *uri) return 1;
   X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
   return 0;
 }
@@ -78,9 +74,30 @@ std::string uri_in(const X509* certificate) {
 
 void apply_to_client(SSL_CTX* context, const TlsSettings& settings) {
   apply(context, settings);
-  if (settings.server_uri.empty()) return;
-  SSL_CTX_set_ex_data(context, server_uri_index(), std::make_unique<std::string>(settings.server_uri).release());
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_cert_verify_callback(context, check_server, nullptr);
+}
+
+std::shared_ptr<SSL_CTX> client_context(const TlsSettings& settings) {
+  using Texts = std::array<std::string, 3>;
+  static std::mutex mutex;
+  static std::map<Texts, std::weak_ptr<SSL_CTX>> contexts;
+  const std::scoped_lock lock(mutex);
+  std::erase_if(contexts, [](const auto& entry) { return entry.second.expired(); });
+  Texts texts{settings.ca, settings.certificate, settings.key};
+  if (const auto found = contexts.find(texts); found != contexts.end()) {
+    if (auto context = found->second.lock()) return context;
+  }
+  std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  apply_to_client(context.get(), settings);
+  contexts[std::move(texts)] = context;
+  return context;
+}
+
+void expect_server_uri(SSL* connection, const std::string& uri) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): OpenSSL keeps pointers to anything, and only check_server
+  // reads it
+  SSL_set_ex_data(connection, server_uri_index(), const_cast<std::string*>(&uri));
 }
 
 void apply_to_server(SSL_CTX* context, const TlsSettings& settings) {

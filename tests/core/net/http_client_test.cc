@@ -136,6 +136,118 @@ TEST(HttpClient, ConnectionsThatBreakAreErrors) {
   EXPECT_EQ(client_of(server).send({}).error().code, ErrorCode::kUnavailable);
 }
 
+TEST(HttpClient, AConnectionServesManyRequests) {
+  const TcpListener server;
+  constexpr int kRequests = 5;
+  const std::jthread peer([&] {
+    const Socket connection = server.accept();
+    for (int i = 0; i < kRequests; ++i) {
+      EXPECT_FALSE(connection.receive().empty());
+      EXPECT_TRUE(connection.send(answer(std::to_string(i))));
+    }
+  });
+  const HttpClient client = client_of(server);
+  for (int i = 0; i < kRequests; ++i) EXPECT_EQ(client.send({})->body, std::to_string(i));
+}
+
+TEST(HttpClient, AConnectionThatTheServerWantsToCloseIsNotUsedAgain) {
+  const TcpListener server;
+  const std::jthread peer([&] {
+    const Socket first = server.accept();
+    EXPECT_FALSE(first.receive().empty());
+    EXPECT_TRUE(first.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n1"));
+    const Socket second = server.accept();
+    EXPECT_FALSE(second.receive().empty());
+    EXPECT_TRUE(second.send("HTTP/1.0 200 OK\r\n\r\n2"));  // the body ends with the connection
+  });
+  const HttpClient client = client_of(server);
+  EXPECT_EQ(client.send({})->body, "1");
+  EXPECT_EQ(client.send({})->body, "2");
+}
+
+TEST(HttpClient, AConnectionThatWasClosedWhileItWaitedIsReplaced) {
+  const TcpListener server;
+  std::promise<void> is_closed;
+  const std::jthread peer([&] {
+    {
+      const Socket first = server.accept();
+      EXPECT_FALSE(first.receive().empty());
+      EXPECT_TRUE(first.send(answer("1")));
+    }
+    is_closed.set_value();
+    const Socket second = server.accept();
+    EXPECT_THAT(second.receive(), ::testing::StartsWith("POST /"));
+    EXPECT_TRUE(second.send(answer("2")));
+  });
+  const HttpClient client = client_of(server);
+  EXPECT_EQ(client.send({})->body, "1");
+  is_closed.get_future().wait();
+  EXPECT_EQ(client.send({.method = "POST"})->body, "2");
+}
+
+// The server reads the second request and closes the connection, as if it had begun to close it before. Returns the
+// methods of the requests that it has read.
+std::vector<std::string> requests_seen(const std::string& method, Result<HttpResponse>& last) {
+  const TcpListener server;
+  std::vector<std::string> seen;
+  const auto read_from = [&](const Socket& connection) {
+    const std::string request = connection.receive();
+    seen.push_back(request.substr(0, request.find(' ')));
+  };
+  const HttpClient client = client_of(server);
+  std::jthread peer([&] {
+    {
+      const Socket first = server.accept();
+      read_from(first);
+      EXPECT_TRUE(first.send(answer("")));
+      read_from(first);
+    }
+    if (method == "POST") return;
+    const Socket second = server.accept();
+    read_from(second);
+    EXPECT_TRUE(second.send(answer("repeated")));
+  });
+  EXPECT_TRUE(client.send({}));
+  last = client.send({.method = method});
+  peer.join();
+  return seen;
+}
+
+TEST(HttpClient, ARequestOnAConnectionThatIsBeingClosedIsRepeatedIfThatDoesNoHarm) {
+  Result<HttpResponse> last;
+  EXPECT_THAT(requests_seen("PUT", last), ::testing::ElementsAre("GET", "PUT", "PUT"));
+  EXPECT_EQ(last->body, "repeated");
+  EXPECT_THAT(requests_seen("POST", last), ::testing::ElementsAre("GET", "POST"));
+  EXPECT_EQ(last.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(HttpClient, TheAnswerToHeadHasNoBody) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"));
+  });
+  EXPECT_EQ(client_of(server).send({.method = "HEAD"})->body, "");
+}
+
+TEST(HttpClient, SendsHeadersAndThePathOfItsUrl) {
+  const TcpListener server;
+  std::string request;
+  const std::jthread peer([&] {
+    const Socket connection = server.accept();
+    request = connection.receive();
+    EXPECT_TRUE(connection.send(answer("")));
+  });
+  const HttpClient client(http_url("127.0.0.1", server.port()) + "/base/", {});
+  EXPECT_TRUE(client.send({.method = "PUT",
+                           .target = "/a?b=c",
+                           .body = "{}",
+                           .content_type = "application/json",
+                           .headers = {{"Accept", "x/y"}}}));
+  EXPECT_EQ(request, fmt::format("PUT /base/a?b=c HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAccept: x/y\r\n"
+                                 "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}",
+                                 server.port()));
+}
+
 TEST(HttpClient, AsynchronousRequestsOutliveTheirClient) {
   const TcpListener server;
   std::promise<void> client_is_gone;

@@ -186,6 +186,35 @@ TEST_F(MutualTls, ABodyThatIsTooLargeIsAnswered) {
   EXPECT_EQ(echo(17U << 10U)->status, 413);
 }
 
+TEST_F(MutualTls, BodiesOfManyRecordsArriveWhole) {
+  constexpr std::size_t kLargest = 8U << 20U;
+  const int port = testing::free_port();
+  const auto echo =
+      HttpServer::listen(fmt::format("127.0.0.1:{}", port),
+                         {{"PUT", "/echo", [](const HttpCall& call) { return HttpAnswer{.body = call.body}; }}},
+                         {.largest_body = kLargest, .tls = [this] { return ours.shared(kServer); }});
+  const HttpClient client(https_url("127.0.0.1", port),
+                          {.largest_response = kLargest, .tls = ours.settings(kFriend, kServer)});
+  std::string body;
+  while (body.size() < kLargest - 100) body += std::to_string(body.size());
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = client.send({.method = "PUT", .target = "/echo", .body = body});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_TRUE(answer->body == body);
+  }
+}
+
+TEST_F(MutualTls, ClientsOfTheSameSettingsExpectTheirOwnServers) {
+  TlsSettings settings = ours.settings(kFriend, kServer);
+  const HttpClient good(https_url("127.0.0.1", served.port), {.tls = settings});
+  settings.server_uri = kStranger;
+  const HttpClient bad(https_url("127.0.0.1", served.port), {.tls = settings});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(good.send({.target = "/who"}));
+    EXPECT_FALSE(bad.send({.target = "/who"}));
+  }
+}
+
 TEST(CertificateAuthority, IsTheSameAfterItWasStored) {
   const TestAuthority ours;
   const auto stored = CertificateAuthority::from(ours.authority.identity());
