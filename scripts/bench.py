@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs benchmarks and prints a table. Writes build/bench.json, a list of {name, value, unit, goal, holds}.
 
-Without arguments it runs all parts: `planner`, `slow`, `regroup` and `scrape`, Google Benchmarks in build/dev/bench, whose time and
-whose counters become rows; `spot`, tests/bench/spot_bench.py, which replays jobs over traces of spot capacity; `trainer`,
+Without arguments it runs all parts: `planner`, `slow`, `regroup`, `pass` and `scrape`, Google Benchmarks in build/dev/bench, whose
+time and whose counters become rows; `spot`, tests/bench/spot_bench.py, which replays jobs over traces of spot capacity; `trainer`,
 tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; `system`, build/bin/sailor-bench, which
 measures the whole system on the local Kubernetes; and `storm`, the test of tests/e2e that trains under a hundred random
 events. `spot`, `trainer` and `system` print their rows as JSON. With arguments it runs these parts only.
@@ -137,6 +137,7 @@ PARTS = {
     "planner": lambda: google_benchmark("planner_bench"),
     "slow": lambda: google_benchmark("slow_gpus_bench"),
     "regroup": lambda: google_benchmark("regroup_bench"),
+    "pass": lambda: google_benchmark("pass_bench"),
     "scrape": lambda: google_benchmark("scrape_bench"),
     "spot": spot,
     "trainer": trainer,

@@ -1,6 +1,6 @@
 // ClientStream: a connection to a server over TCP or TLS. OpenSSL works on the socket itself. Boost.Asio's stream of
 // TLS would keep 70 KB of buffers for each connection, and an operator has thousands of them
-// (docs/decisions/0050-a-client-with-small-connections.md).
+// (docs/decisions/0051-a-client-with-small-connections.md).
 #pragma once
 
 #include <memory>
