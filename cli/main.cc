@@ -238,6 +238,8 @@ void add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
   static const std::map<std::string, PolicyChoice> policies = {
       {"live", PolicyChoice::kLive},     {"restart", PolicyChoice::kRestart}, {"static", PolicyChoice::kStatic},
       {"varuna", PolicyChoice::kVaruna}, {"oracle", PolicyChoice::kOracle},   {"all", PolicyChoice::kAll}};
+  static const std::map<std::string, std::optional<sailor::LookAhead>> look_ahead = {
+      {"off", sailor::LookAhead::kOff}, {"on", sailor::LookAhead::kOn}, {"auto", sailor::LookAhead::kAuto}};
   CLI::App* command =
       app.add_subcommand("replay", "Simulate a job over a trace of available nodes: steps, cost, goodput");
   add_inputs(*command, arguments.inputs);
@@ -250,6 +252,9 @@ void add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
       ->type_name("[POOL=]FILE");
   add_choice(*command, "--policy", arguments.policy, policies,
              "how the job reacts to changes; all compares them (default: by the job's elasticity mode)");
+  add_choice(*command, "--look-ahead", arguments.look_ahead, look_ahead,
+             "whether live and restart judge changes by what the history of the nodes says; auto: once it says enough "
+             "(default off; all compares off with auto)");
   add_replay_times(*command, arguments.options);
   command
       ->add_option("--seed", arguments.options.seed,

@@ -105,6 +105,19 @@ std::vector<ReplayPolicy> policies_of(PolicyChoice choice, const JobSpec& job) {
   return {policy_of(job.elasticity)};
 }
 
+// All policies are played with looking ahead and without. Of a single policy, one of both is.
+Result<std::vector<ReplayPolicy>> played_policies(const ReplayArguments& arguments, const JobSpec& job) {
+  std::vector<ReplayPolicy> policies = policies_of(arguments.policy, job);
+  if (arguments.look_ahead.value_or(LookAhead::kOff) == LookAhead::kOff || policies.size() > 1) return policies;
+  const auto ahead = looking_ahead(policies.front());
+  if (!ahead) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--look-ahead: policy {} cannot look ahead; use it with live or restart",
+                            to_string(policies.front())));
+  }
+  return std::vector{*ahead};
+}
+
 Result<report::ReplayResults> results_of(Replay& replay, const std::vector<ReplayPolicy>& policies,
                                          std::uint64_t seed) {
   report::ReplayResults results{.reports = {}, .notes = replay.notes(), .seed = seed};
@@ -121,6 +134,8 @@ Result<report::ReplayResults> results_of(Replay& replay, const std::vector<Repla
 Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out, std::ostream& notes) {
   const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
+  const auto policies = played_policies(arguments, world->job);
+  if (!policies) return tl::unexpected(policies.error());
   const auto traces = read_by_pool("--trace", arguments.traces, world->cluster, parse_trace);
   if (!traces) return tl::unexpected(traces.error());
   const auto prices = read_by_pool("--prices", arguments.prices, world->cluster, parse_prices);
@@ -131,9 +146,10 @@ Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out, std
   };
   ReplayOptions options = arguments.options;
   options.prices = *prices;
+  options.look_ahead = arguments.look_ahead.value_or(LookAhead::kAuto);
   auto replay = Replay::make(world->job, world->cluster, *traces, *world->simulator, options);
   if (!replay) return within(replay.error());
-  const auto results = results_of(*replay, policies_of(arguments.policy, world->job), options.seed);
+  const auto results = results_of(*replay, *policies, options.seed);
   if (!results) return within(results.error());
   if (arguments.format == Format::kHtml) {
     out << report::replay_page(world->job, *results);

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/options.h"
 #include "planner/replay/replay.h"
@@ -15,6 +18,7 @@ struct ReplayArguments {
   std::vector<std::string> traces;             // "FILE", or "POOL=FILE"
   std::vector<std::string> prices;             // likewise
   PolicyChoice policy = PolicyChoice::kOfJob;  // by default, the policy of the job's elasticity mode
+  std::optional<LookAhead> look_ahead;         // becomes that of `options`; absent: kOff, and kAuto for kAll
   ReplayOptions options;
   Format format = Format::kTable;
 };

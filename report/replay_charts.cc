@@ -25,8 +25,12 @@ std::string colour_of(ReplayPolicy policy) {
   switch (policy) {
     case ReplayPolicy::kLive:
       return "blue";
+    case ReplayPolicy::kLiveAhead:
+      return "sky";
     case ReplayPolicy::kRestart:
       return "orange";
+    case ReplayPolicy::kRestartAhead:
+      return "green";
     case ReplayPolicy::kStatic:
       return "purple";
     case ReplayPolicy::kVaruna:

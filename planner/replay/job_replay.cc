@@ -28,7 +28,12 @@ std::vector<NodeRoom> rooms_of(const Moment& moment, const Timeline& timeline, c
 
 JobReplay::JobReplay(const JobSpec& job, const Timeline& timeline, PlanBook& book, const ReplayTimes& times,
                      Reaction reaction)
-    : job_(job), timeline_(timeline), book_(book), times_(times), reaction_(reaction) {
+    : job_(job),
+      timeline_(timeline),
+      book_(book),
+      times_(times),
+      reaction_(reaction),
+      watch_(book.whole(), timeline.nodes) {
   for (const ClusterState& cluster : timeline.clusters) clusters_.push_back(book.number_of(cluster));
 }
 
@@ -39,6 +44,7 @@ Result<ReplayReport> JobReplay::run(std::optional<int> fixed) {
     const Seconds next = i + 1 < moments.size() ? moments[i + 1].at : timeline_.end;
     may_improve_ = may_improve_ || i == 0 || moments[i].cluster != moments[i - 1].cluster;
     while (now_ < next && !report_.is_done) {
+      look_ahead(moments[i]);
       if (auto done = decide(moments[i]); !done) return tl::unexpected(std::move(done.error()));
       advance(moments[i], next_stop(next));
     }
@@ -46,6 +52,15 @@ Result<ReplayReport> JobReplay::run(std::optional<int> fixed) {
   report_.end = now_;
   if (!has_started_) report_.planned_at = now_;
   return std::move(report_);
+}
+
+void JobReplay::look_ahead(const Moment& moment) {
+  watch_.observe(moment.nodes, now_);
+  is_ahead_ = looks_ahead(reaction_.look_ahead, watch_.drops());
+  outlook_ = is_ahead_ ? book_.outlook_of(watch_.node_lifetimes()) : PlanBook::kDeclared;
+  if (!reconsider_at_ || now_ < *reconsider_at_) return;
+  may_improve_ = true;
+  reconsider_at_.reset();
 }
 
 // Any node that the job uses may have left, so the order matters: a job that lost GPUs must change before it may look
@@ -74,6 +89,7 @@ Result<void> JobReplay::respond_to_loss(const Moment& moment) {
   const bool releases = releases_gpus_after_loss(reaction_.mode, next->has_value());
   const Seconds needed = releases ? kAssumedCheckpointWriting : times_.planning + next->value().pause;
   const bool is_in_time = needed <= times_.nodes.notice;
+  watch_.add_drop_of_plan(now_, is_in_time);
   if (is_in_time) held_ = before;
   if (!is_in_time) lose_down_to(std::floor(report_.steps));
   if (releases) return restart(moment, is_in_time);
@@ -100,16 +116,15 @@ Result<void> JobReplay::start_if_possible(const Moment& moment, Seconds saving) 
 
 Result<void> JobReplay::consider_change(const Moment& moment) {
   may_improve_ = false;
+  share_forgone_ = 0;
+  reconsider_at_.reset();
   const bool can_change = reaction_.mode == ElasticityMode::kLive ||
                           (reaction_.mode == ElasticityMode::kRestart && !job_.checkpoint.path.empty());
   if (!can_change) return {};
   auto next = choose(moment);
   if (!next) return tl::unexpected(std::move(next.error()));
   if (!*next || next->value().plan == running_) return {};
-  const PlanFigures present = book_.figures(running_.value(), moment.prices);
-  const bool is_better = is_clearly_better(job_.objective, present, book_.figures(next->value().plan, moment.prices)) &&
-                         is_worth_moving(figure_for(job_.objective, present), value_of(next->value(), moment));
-  if (!is_better) return {};
+  if (!is_worth_it(next->value(), moment)) return {};
   if (reaction_.mode == ElasticityMode::kLive) {
     adopt(next->value().plan, moment, {.moving = next->value().pause});
   } else {
@@ -119,20 +134,33 @@ Result<void> JobReplay::consider_change(const Moment& moment) {
   return {};
 }
 
+bool JobReplay::is_worth_it(const Change& change, const Moment& moment) {
+  const double present = figure_of(running_.value(), moment);
+  if (!is_worth_moving(present, figure_of(change.plan, moment))) return false;
+  return is_ahead_ ? pays_off(change, moment) : is_worth_moving(present, value_of(change, moment));
+}
+
+// A change that does not pay off is considered again once what the job forgoes is as long as the pause.
+bool JobReplay::pays_off(const Change& change, const Moment& moment) {
+  share_forgone_ = share_forgone(figure_of(running_.value(), moment), figure_of(change.plan, moment));
+  if (is_worth_pausing(share_forgone_, change.pause, time_until_change(change.plan), forgone_ + kRounding)) return true;
+  reconsider_at_ = now_ + (change.pause - forgone_) / share_forgone_;
+  return false;
+}
+
 // The best plan for the cluster, or one that was the best for another cluster, if that is better once its pause counts.
 Result<std::optional<JobReplay::Change>> JobReplay::choose(const Moment& moment) {
   const int cluster = clusters_[static_cast<std::size_t>(moment.cluster)];
   if (reaction_.mode == ElasticityMode::kOff) {
     return fixed_ && book_.fits(*fixed_, cluster) ? std::optional(change_to(*fixed_)) : std::nullopt;
   }
-  const auto best = book_.best(cluster, reaction_.style);
+  const auto best = book_.best(cluster, reaction_.style, outlook_);
   if (!best && best.error().code == ErrorCode::kInfeasible) return std::optional<Change>();
   if (!best) return tl::unexpected(best.error());
   if (std::ranges::find(known_, *best) == known_.end()) known_.push_back(*best);
   Change chosen = change_to(*best);
   for (const int plan : known_) {
-    const double least = figure_for(job_.objective, book_.figures(plan, moment.prices));
-    if (plan == *best || least >= value_of(chosen, moment) || !book_.fits(plan, cluster)) continue;
+    if (plan == *best || figure_of(plan, moment) >= value_of(chosen, moment) || !book_.fits(plan, cluster)) continue;
     const Change other = change_to(plan);
     if (value_of(other, moment) < value_of(chosen, moment)) chosen = other;
   }
@@ -144,9 +172,18 @@ JobReplay::Change JobReplay::change_to(int plan) const {
   return {plan, plan == running_ ? Seconds(0) : times_.restart};
 }
 
-double JobReplay::value_of(const Change& change, const Moment& moment) const {
-  const double value = figure_for(job_.objective, book_.figures(change.plan, moment.prices));
-  return value_with_pause(value, change.pause, times_.lifetime);
+double JobReplay::figure_of(int plan, const Moment& moment) {
+  return figure_for(job_.objective, book_.figures(plan, moment.prices, outlook_));
+}
+
+Seconds JobReplay::time_until_change(int plan) const {
+  return watch_.time_until_change(book_.plan(plan).gpus_of_pools);
+}
+
+double JobReplay::value_of(const Change& change, const Moment& moment) {
+  const double figure = figure_of(change.plan, moment);
+  return is_ahead_ ? figure_with_pauses(figure, change.pause, time_until_change(change.plan))
+                   : value_with_pause(figure, change.pause, times_.lifetime);
 }
 
 // A pause that is in progress does not end earlier because another one begins.
@@ -168,6 +205,9 @@ void JobReplay::adopt(int plan, const Moment& moment, const Pause& pause) {
   has_started_ = true;
   running_ = plan;
   decided_at_ = now_;
+  share_forgone_ = 0;
+  forgone_ = Seconds(0);
+  reconsider_at_.reset();
 }
 
 // Returns whether the state was written. `is_in_time`: before the nodes leave, and so all of it.
@@ -198,15 +238,18 @@ void JobReplay::lose_down_to(double step) {
   report_.steps = step;
 }
 
-double JobReplay::steps_between_checkpoints() const {
+double JobReplay::steps_between_checkpoints() {
   constexpr double kTolerance = 1e-9;
-  const Estimate& estimate = book_.plan(running_.value()).estimate;
-  const double failures = estimate.expected_loss.failures_per_hour;
-  const double steps = time_between_checkpoints(job_.checkpoint, estimate.iteration, failures) / estimate.iteration;
+  const Seconds iteration = book_.plan(running_.value()).estimate.iteration;
+  const double failures = book_.expected_loss(running_.value(), outlook_).failures_per_hour;
+  const double steps = time_between_checkpoints(job_.checkpoint, iteration, failures) / iteration;
   return std::max(1.0, std::floor(steps * (1 + kTolerance)));
 }
 
 Seconds JobReplay::next_stop(Seconds next_moment) const {
+  if (running_ && reconsider_at_ && !may_improve_ && *reconsider_at_ > now_) {
+    return std::min(*reconsider_at_, next_moment);
+  }
   if (!running_ || !may_improve_ || reaction_.mode == ElasticityMode::kOff) return next_moment;
   const Seconds cool = decided_at_ + Seconds(std::chrono::duration<double>(kCoolDown).count());
   const Seconds wake = std::max(cool, now_ + pause_.total());
@@ -221,6 +264,7 @@ void JobReplay::advance(const Moment& moment, Seconds until) {
   period.paused += pause;
   left -= pause;
   const Seconds trained = running_ ? train(left) : Seconds(0);
+  forgone_ += trained * share_forgone_;
   if (!running_) report_.lost[LostTime::kWaiting] += left;
   const Seconds passed = report_.is_done ? pause + trained : until - now_;
   pay(moment, passed);

@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "planner/replan/look_ahead.h"
+#include "planner/replay/node_watch.h"
 #include "planner/replay/plan_book.h"
 #include "planner/replay/replay_report.h"
 #include "planner/replay/timeline.h"
@@ -16,6 +18,7 @@ struct Reaction {
   // Workers that lose a peer save their state if they hold all of it. Otherwise the job goes back to its last periodic
   // checkpoint, unless a notice leaves the time to save.
   bool survivors_save = true;
+  LookAhead look_ahead = LookAhead::kOff;
 };
 
 // How long things take.
@@ -48,6 +51,7 @@ class JobReplay {
     Seconds pause;
   };
 
+  void look_ahead(const Moment& moment);
   Result<void> decide(const Moment& moment);
   Result<void> respond_to_loss(const Moment& moment);
   Result<void> restart(const Moment& moment, bool is_in_time);
@@ -55,13 +59,17 @@ class JobReplay {
   Result<void> consider_change(const Moment& moment);
   Result<std::optional<Change>> choose(const Moment& moment);
   [[nodiscard]] Change change_to(int plan) const;
-  [[nodiscard]] double value_of(const Change& change, const Moment& moment) const;
+  bool is_worth_it(const Change& change, const Moment& moment);
+  bool pays_off(const Change& change, const Moment& moment);
+  double figure_of(int plan, const Moment& moment);
+  double value_of(const Change& change, const Moment& moment);
+  [[nodiscard]] Seconds time_until_change(int plan) const;
   void adopt(int plan, const Moment& moment, const Pause& pause);
   bool save_state(bool is_in_time);
   void note_lost_nodes(const Moment& moment);
   void roll_back();
   void lose_down_to(double step);
-  [[nodiscard]] double steps_between_checkpoints() const;
+  double steps_between_checkpoints();
 
   [[nodiscard]] Seconds next_stop(Seconds next_moment) const;
   void advance(const Moment& moment, Seconds until);
@@ -89,8 +97,14 @@ class JobReplay {
   Seconds decided_at_;
   bool may_improve_ = false;  // nodes have changed since the job last looked for a better plan
   bool has_started_ = false;
-  double lost_steps_ = 0;                // since the last period was opened
-  std::vector<std::string> lost_nodes_;  // since then
+  NodeWatch watch_;
+  bool is_ahead_ = false;                 // whether the job looks ahead now
+  int outlook_ = PlanBook::kDeclared;     // what it expects of its nodes
+  double share_forgone_ = 0;              // of the time, since the job last declined a change
+  Seconds forgone_;                       // the sum of it since the last change of plan
+  std::optional<Seconds> reconsider_at_;  // when the declined change will be worth its pause
+  double lost_steps_ = 0;                 // since the last period was opened
+  std::vector<std::string> lost_nodes_;   // since then
   ReplayReport report_;
 };
 

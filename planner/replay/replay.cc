@@ -63,15 +63,18 @@ std::vector<std::string> notes_on(const std::map<PoolKey, Trace>& traces, const 
   return notes;
 }
 
-Reaction reaction_of(ReplayPolicy policy) {
+Reaction reaction_of(ReplayPolicy policy, LookAhead look_ahead) {
   switch (policy) {
+    case ReplayPolicy::kLiveAhead:
+      return {.look_ahead = look_ahead};
+    case ReplayPolicy::kRestartAhead:
+      return {.mode = ElasticityMode::kRestart, .look_ahead = look_ahead};
     case ReplayPolicy::kRestart:
       return {.mode = ElasticityMode::kRestart};
-    case ReplayPolicy::kStatic:
-      return {.mode = ElasticityMode::kOff};
     case ReplayPolicy::kVaruna:
       return {.mode = ElasticityMode::kRestart, .style = PlanStyle::kEqualPipelines, .survivors_save = false};
     case ReplayPolicy::kLive:
+    case ReplayPolicy::kStatic:
     case ReplayPolicy::kOracle:
       break;
   }
@@ -86,25 +89,31 @@ struct Replay::World {
   Timeline timeline;
   Timeline until_end;  // with nodes until their end, without notice
   PlanBook book;
+  LookAhead look_ahead;
   std::vector<std::string> notes;
 
   Result<ReplayReport> run_static();
+  Result<ReplayReport> run_fixed(std::optional<int> plan);
   Result<ReplayReport> run_oracle();
   void limit_searches();
   Result<void> learn_plans(const std::vector<ClusterState>& clusters, PlanStyle style);
 };
 
+Result<ReplayReport> Replay::World::run_fixed(std::optional<int> plan) {
+  return JobReplay(job, timeline, book, times, {.mode = ElasticityMode::kOff}).run(plan);
+}
+
 // Plays the best plan of every cluster that occurs, and returns the report of the one that completes the most steps. A
 // job without any plan waits.
 Result<ReplayReport> Replay::World::run_static() {
-  auto most = JobReplay(job, timeline, book, times, reaction_of(ReplayPolicy::kStatic)).run(std::nullopt);
+  auto most = run_fixed(std::nullopt);
   for (const ClusterState& cluster : timeline.clusters) {
     const auto plan = book.best(book.number_of(cluster), PlanStyle::kAny);
     if (!plan) {
       if (plan.error().code == ErrorCode::kInfeasible) continue;
       return tl::unexpected(plan.error());
     }
-    auto report = JobReplay(job, timeline, book, times, reaction_of(ReplayPolicy::kStatic)).run(*plan);
+    auto report = run_fixed(*plan);
     if (!report) return report;
     if (report->steps > most->steps) most = std::move(report);
   }
@@ -141,6 +150,10 @@ std::string_view to_string(ReplayPolicy policy) {
   switch (policy) {
     case ReplayPolicy::kLive:
       return "live";
+    case ReplayPolicy::kLiveAhead:
+      return "live-ahead";
+    case ReplayPolicy::kRestartAhead:
+      return "restart-ahead";
     case ReplayPolicy::kRestart:
       return "restart";
     case ReplayPolicy::kStatic:
@@ -183,6 +196,12 @@ ReplayPolicy policy_of(ElasticityMode mode) {
   return ReplayPolicy::kLive;
 }
 
+std::optional<ReplayPolicy> looking_ahead(ReplayPolicy policy) {
+  if (policy == ReplayPolicy::kLive) return ReplayPolicy::kLiveAhead;
+  if (policy == ReplayPolicy::kRestart) return ReplayPolicy::kRestartAhead;
+  return std::nullopt;
+}
+
 Result<Replay> Replay::make(const JobSpec& job, const ClusterState& cluster, const std::map<PoolKey, Trace>& traces,
                             const Estimator& estimator, const ReplayOptions& options) {
   if (auto done = check_pools(cluster, traces, options.prices); !done) return tl::unexpected(std::move(done.error()));
@@ -195,7 +214,7 @@ Result<Replay> Replay::make(const JobSpec& job, const ClusterState& cluster, con
   const auto lifetimes = node_lifetimes(whole, traces, options.seed);
   const auto timeline = [&](const NodeTimes& of) { return timeline_of(whole, lifetimes, options.prices, of, end); };
   auto world = std::make_shared<World>(World{job, times, timeline(nodes), timeline({nodes.start, Seconds(0)}),
-                                             *std::move(book), notes_on(traces, options, end)});
+                                             *std::move(book), options.look_ahead, notes_on(traces, options, end)});
   world->limit_searches();
   return Replay(std::move(world));
 }
@@ -203,7 +222,8 @@ Result<Replay> Replay::make(const JobSpec& job, const ClusterState& cluster, con
 Result<ReplayReport> Replay::run(ReplayPolicy policy) {
   if (policy == ReplayPolicy::kStatic) return world_->run_static();
   if (policy == ReplayPolicy::kOracle) return world_->run_oracle();
-  return JobReplay(world_->job, world_->timeline, world_->book, world_->times, reaction_of(policy)).run(std::nullopt);
+  const Reaction reaction = reaction_of(policy, world_->look_ahead);
+  return JobReplay(world_->job, world_->timeline, world_->book, world_->times, reaction).run(std::nullopt);
 }
 
 const std::vector<NodeLifetime>& Replay::nodes() const { return world_->timeline.nodes; }

@@ -6,38 +6,46 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/planner.h"
+#include "planner/replan/look_ahead.h"
 #include "planner/replay/replay_report.h"
 #include "planner/replay/timeline.h"
 
 namespace sailor {
 
 enum class ReplayPolicy {
-  kLive,     // a new plan for every change of availability, live: workers pass their state on
-  kRestart,  // a new plan for every change of availability, started from a checkpoint
-  kStatic,   // one plan, of the size that completes the most steps; the job waits while some of its GPUs are missing
-  kVaruna,   // as kRestart, but with equal pipelines of single GPUs, and with periodic checkpoints only
-  kOracle,   // knows the future; no policy completes more steps (oracle.h)
+  kLive,          // a new plan for every change of availability, live: workers pass their state on
+  kLiveAhead,     // as kLive, and looks ahead (planner/replan/look_ahead.h)
+  kRestart,       // a new plan for every change of availability, started from a checkpoint
+  kRestartAhead,  // as kRestart, and looks ahead
+  kStatic,  // one plan, of the size that completes the most steps; the job waits while some of its GPUs are missing
+  kVaruna,  // as kRestart, but with equal pipelines of single GPUs, and with periodic checkpoints only
+  kOracle,  // knows the future; no policy completes more steps (oracle.h)
 };
 
-inline constexpr std::array kAllReplayPolicies{ReplayPolicy::kLive, ReplayPolicy::kRestart, ReplayPolicy::kStatic,
-                                               ReplayPolicy::kVaruna, ReplayPolicy::kOracle};
+inline constexpr std::array kAllReplayPolicies{
+    ReplayPolicy::kLive,   ReplayPolicy::kLiveAhead, ReplayPolicy::kRestart, ReplayPolicy::kRestartAhead,
+    ReplayPolicy::kStatic, ReplayPolicy::kVaruna,    ReplayPolicy::kOracle};
 
 std::string_view to_string(ReplayPolicy policy);
 // The policy that plays a job of this mode.
 ReplayPolicy policy_of(ElasticityMode mode);
+// The same policy with looking ahead, if there is one.
+std::optional<ReplayPolicy> looking_ahead(ReplayPolicy policy);
 
 struct ReplayOptions {
   Seconds restart{60};     // from the start of pods and processes until all workers have loaded the checkpoint
   Seconds planning{0.5};   // the time for which a job that lost GPUs waits for its new plan
   Seconds node_start{60};  // from when a new node exists until workers can start on it
   Seconds notice{15};      // how long before its end a node is known to leave
-  std::uint64_t seed = 1;  // draws the nodes that leave, where a trace has only counts
-  PricesOfPools prices;    // pools without prices here keep that of the cluster
-  PlanOptions plan;        // the options of each call of the planner
+  LookAhead look_ahead = LookAhead::kAuto;  // how kLiveAhead and kRestartAhead look ahead
+  std::uint64_t seed = 1;                   // draws the nodes that leave, where a trace has only counts
+  PricesOfPools prices;                     // pools without prices here keep that of the cluster
+  PlanOptions plan;                         // the options of each call of the planner
 };
 
 // The trace of a pool limits the nodes that the pool has in the cluster; pools without a trace have all their nodes all

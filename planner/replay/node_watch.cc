@@ -1,0 +1,65 @@
+#include "planner/replay/node_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sailor {
+
+NodeWatch::NodeWatch(const ClusterState& whole, const std::vector<NodeLifetime>& nodes) : nodes_(nodes) {
+  for (const Pool& pool : whole.pools) {
+    WatchedPool watched{{}, pool.expected_node_lifetime(), pool.gpus_per_node, 0};
+    for (const NodeGroup& group : pool.nodes) watched.most_nodes += group.count;
+    pools_.push_back(watched);
+  }
+}
+
+void NodeWatch::observe(const std::vector<int>& usable, Seconds now) {
+  std::vector<int> joined(pools_.size());
+  std::vector<int> lost(pools_.size());
+  const auto count = [&](const std::vector<int>& all, const std::vector<int>& others, std::vector<int>& by_pool) {
+    for (const int node : all) {
+      if (std::ranges::binary_search(others, node)) continue;
+      ++by_pool[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(node)].pool)];
+    }
+  };
+  count(usable, usable_, joined);
+  count(usable_, usable, lost);
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
+    NodeHistory& history = pools_[i].history;
+    history.pass_until(now);
+    if (!has_begun_) history.nodes = joined[i];
+    if (has_begun_ && joined[i] > 0) history.add_joined(now, joined[i]);
+    if (lost[i] > 0) history.add_lost(now, lost[i]);
+  }
+  has_begun_ = true;
+  usable_ = usable;
+}
+
+std::vector<Seconds> NodeWatch::node_lifetimes() const {
+  std::vector<Seconds> lifetimes;
+  for (const WatchedPool& pool : pools_) {
+    const Seconds lifetime = pool.history.node_lifetime(pool.declared_lifetime) / outcomes_.unsaved_share();
+    lifetimes.push_back(rounded_lifetime(lifetime, pool.declared_lifetime));
+  }
+  return lifetimes;
+}
+
+// No node can join a pool that has all its nodes.
+Seconds NodeWatch::time_until_change(const std::vector<int>& gpus_of_pools) const {
+  double per_second = 0;
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
+    const auto& [history, declared_lifetime, gpus_per_node, most_nodes] = pools_[i];
+    const int used = (gpus_of_pools[i] + gpus_per_node - 1) / gpus_per_node;
+    per_second += history.interruptions_per_second(used, declared_lifetime);
+    if (history.nodes < most_nodes) per_second += history.arrivals_per_second();
+  }
+  return Seconds(1 / per_second);
+}
+
+double NodeWatch::drops() const {
+  double drops = 0;
+  for (const WatchedPool& pool : pools_) drops += pool.history.drops;
+  return drops;
+}
+
+}  // namespace sailor

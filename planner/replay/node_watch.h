@@ -1,0 +1,46 @@
+// NodeWatch: what a job of a replay has seen of the nodes so far: the histories of its pools, and what they say.
+#pragma once
+
+#include <vector>
+
+#include "planner/replan/node_history.h"
+#include "planner/replay/timeline.h"
+
+namespace sailor {
+
+class NodeWatch {
+ public:
+  // `whole` is the cluster with all its nodes. The nodes of the timeline must outlive this object.
+  NodeWatch(const ClusterState& whole, const std::vector<NodeLifetime>& nodes);
+
+  // Lets time pass until `now`, and records which of the usable nodes have joined and which have been lost since the
+  // call before.
+  void observe(const std::vector<int>& usable, Seconds now);
+
+  // Records that the plan has lost nodes.
+  void add_drop_of_plan(Seconds now, bool is_saved) { outcomes_.add(now, is_saved); }
+
+  // The expected time until a node is lost and its state is not saved, by pool, rounded. Plans that can bear such
+  // losses and frequent checkpoints are worth what they cost only where notices are too short.
+  [[nodiscard]] std::vector<Seconds> node_lifetimes() const;
+  // The expected time until a plan with this number of GPUs of each pool loses a node, or nodes join.
+  [[nodiscard]] Seconds time_until_change(const std::vector<int>& gpus_of_pools) const;
+  // NodeHistory::drops, summed over the pools.
+  [[nodiscard]] double drops() const;
+
+ private:
+  struct WatchedPool {
+    NodeHistory history;
+    Seconds declared_lifetime;
+    int gpus_per_node = 1;
+    int most_nodes = 0;
+  };
+
+  const std::vector<NodeLifetime>& nodes_;
+  std::vector<WatchedPool> pools_;
+  DropOutcomes outcomes_;
+  std::vector<int> usable_;  // ascending
+  bool has_begun_ = false;   // the nodes of the first call have not joined: they existed before
+};
+
+}  // namespace sailor

@@ -1,0 +1,108 @@
+// Jobs that look ahead, in replays.
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/planner/replay/replays.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_cluster;
+using testing::a_long_job;
+using testing::at_once;
+using testing::four_nodes;
+using testing::kSpotPool;
+using testing::replayed;
+using testing::trace_of;
+
+ReplayOptions looking_on() {
+  ReplayOptions options = at_once();
+  options.look_ahead = LookAhead::kOn;
+  return options;
+}
+
+// The fourth node comes every 100 s and leaves 50 s later.
+std::vector<int> short_visits(int count) {
+  std::vector<int> nodes;
+  for (int i = 0; i < count; ++i) nodes.insert(nodes.end(), {3, 4});
+  return nodes;
+}
+
+// A restart takes 60 s, so a visit of 50 s is never worth one.
+TEST(LookAheadReplay, AJobThatRestartsLeavesOutNodesThatNeverStayLong) {
+  const Trace trace = trace_of(short_visits(100), 50);
+  const auto without = replayed(a_long_job(), trace, ReplayPolicy::kRestart, at_once());
+  const auto with = replayed(a_long_job(), trace, ReplayPolicy::kRestartAhead, at_once());
+  EXPECT_GT(with.steps, 2 * without.steps);
+  EXPECT_LT(with.changes, without.changes);
+}
+
+TEST(LookAheadReplay, ANodeThatStaysIsUsedInTheEndWhateverTheHistorySays) {
+  std::vector<int> nodes = short_visits(50);
+  nodes.insert(nodes.end(), 100, 4);
+  const auto report = replayed(a_long_job(), trace_of(nodes, 50), ReplayPolicy::kRestartAhead, looking_on());
+  EXPECT_EQ(report.periods.back().used_gpus, 4);
+}
+
+TEST(LookAheadReplay, OnSteadyNodesAJobThatLooksAheadDoesTheSame) {
+  for (const LookAhead look_ahead : {LookAhead::kOn, LookAhead::kAuto}) {
+    ReplayOptions options = at_once();
+    options.look_ahead = look_ahead;
+    const Trace trace = trace_of({4, 3, 4}, 20'000);
+    EXPECT_EQ(replayed(a_long_job(), trace, ReplayPolicy::kLiveAhead, options).steps,
+              replayed(a_long_job(), trace, ReplayPolicy::kLive, options).steps);
+  }
+}
+
+TEST(LookAheadReplay, AutoDoesTheSameAsOffUntilItHasSeenEnoughDrops) {
+  const Trace trace = trace_of({4, 3, 4, 2, 4}, 100);
+  EXPECT_EQ(replayed(a_long_job(), trace, ReplayPolicy::kRestartAhead, at_once()).steps,
+            replayed(a_long_job(), trace, ReplayPolicy::kRestart, at_once()).steps);
+}
+
+// Two traces that are equal until 2,000 s.
+TEST(LookAheadReplay, TheFutureOfTheTraceDoesNotChangeADecision) {
+  std::mt19937_64 draw(3);
+  for (int world = 0; world < 10; ++world) {
+    std::vector<int> nodes;
+    for (int i = 0; i < 80; ++i) nodes.push_back(static_cast<int>(draw() % 5));
+    std::vector<int> other = nodes;
+    for (std::size_t i = 40; i < other.size(); ++i) other[i] = static_cast<int>(draw() % 5);
+    for (const ReplayPolicy policy : {ReplayPolicy::kLiveAhead, ReplayPolicy::kRestartAhead}) {
+      const auto periods_before = [&](const std::vector<int>& counts) {
+        std::vector<std::pair<double, std::string>> plans;
+        for (const ReplayPeriod& period : replayed(a_long_job(), trace_of(counts, 50), policy, looking_on()).periods) {
+          if (period.from < Seconds(2000)) plans.emplace_back(period.from.value(), period.plan);
+        }
+        return plans;
+      };
+      EXPECT_EQ(periods_before(nodes), periods_before(other));
+    }
+  }
+}
+
+// Eight nodes of eight GPUs and a model of 209 GB, whose state does not move within a notice.
+TEST(LookAheadReplay, AJobThatLosesNodesOftenKeepsItsStateWhereLossesAreCheap) {
+  const PoolKey pool = testing::a_key("us-central1-a", "nvidia-tesla-a100", Provisioning::kSpot);
+  const ClusterState cluster = a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 8, 8, Provisioning::kSpot);
+  JobSpec job = a_long_job();
+  job.model = find_model("opt-13b").value();
+  job.training.global_batch_size = 256;
+  job.checkpoint = {"/checkpoints", std::nullopt, 3};
+  job.redundancy = Redundancy::kAuto;
+  std::mt19937_64 draw(5);
+  std::vector<int> nodes;
+  for (int i = 0; i < 120; ++i) nodes.push_back(6 + static_cast<int>(draw() % 3));
+  ReplayOptions options;
+  const Simulator simulator;
+  Replay replay = Replay::make(job, cluster, {{pool, trace_of(nodes, 180)}}, simulator, options).value();
+  const auto without = replay.run(ReplayPolicy::kLive).value();
+  const auto with = replay.run(ReplayPolicy::kLiveAhead).value();
+  EXPECT_GT(with.steps, 1.1 * without.steps);
+  EXPECT_LT(with.lost_to(LostTime::kRepeating), without.lost_to(LostTime::kRepeating) * 0.7);
+}
+
+}  // namespace
+}  // namespace sailor
