@@ -105,9 +105,14 @@ std::vector<ReplayPolicy> policies_of(PolicyChoice choice, const JobSpec& job) {
   return {policy_of(job.elasticity)};
 }
 
-// All policies are played with looking ahead and without. Of a single policy, one of both is.
+bool is_ahead(ReplayPolicy policy) {
+  return policy == ReplayPolicy::kLiveAhead || policy == ReplayPolicy::kRestartAhead;
+}
+
+// Several policies are played with looking ahead and without, unless it is off. Of a single policy, one of both is.
 Result<std::vector<ReplayPolicy>> played_policies(const ReplayArguments& arguments, const JobSpec& job) {
   std::vector<ReplayPolicy> policies = policies_of(arguments.policy, job);
+  if (arguments.look_ahead == LookAhead::kOff) std::erase_if(policies, is_ahead);
   if (arguments.look_ahead.value_or(LookAhead::kOff) == LookAhead::kOff || policies.size() > 1) return policies;
   const auto ahead = looking_ahead(policies.front());
   if (!ahead) {

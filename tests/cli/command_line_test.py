@@ -97,12 +97,23 @@ class CommandLine(ProgramTest):
         trace = self.write("trace.csv", "seconds,nodes\n0,8\n600,3\n1200,8\n")
         arguments = ["replay", *INPUTS, "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "--policy", "all"]
         policies = json.loads(sailor(*arguments, "-o", "json").stdout)["policies"]
-        self.assertEqual(set(policies), {"live", "restart", "static", "varuna", "oracle"})
+        self.assertEqual(set(policies), {"live", "live-ahead", "restart", "restart-ahead", "static", "varuna", "oracle"})
         self.assertEqual(max(policies, key=lambda name: policies[name]["usefulSteps"]), "oracle")
         for figures in policies.values():
             self.assertGreater(figures["dollars"], 0)
             self.assertIn("starting", figures["lostSeconds"])
         self.assertIn("OF ORACLE", sailor(*arguments).stdout)
+
+    def test_a_replay_looks_ahead_where_the_policy_can(self):
+        trace = self.write("trace.csv", "seconds,nodes\n" + "".join(f"{300 * i},{8 - i % 2}\n" for i in range(40)))
+        replay = ["replay", *INPUTS, "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "-o", "json"]
+        for policy in ("live", "restart"):
+            for choice, name in (("off", policy), ("on", f"{policy}-ahead"), ("auto", f"{policy}-ahead")):
+                report = json.loads(sailor(*replay, "--policy", policy, "--look-ahead", choice).stdout)
+                self.assertEqual(report["policy"], name)
+        self.assert_refused(sailor(*replay, "--policy", "static", "--look-ahead", "on"), 2, "--look-ahead", "static")
+        policies = json.loads(sailor(*replay, "--policy", "all", "--look-ahead", "off").stdout)["policies"]
+        self.assertEqual(set(policies), {"live", "restart", "static", "varuna", "oracle"})
 
     def test_a_replay_takes_prices_over_time(self):
         trace = self.write("trace.json", '{"metadata": {"gap_seconds": 600}, "data": [8, 8]}')
