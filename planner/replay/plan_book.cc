@@ -20,6 +20,7 @@ Result<PlanBook> PlanBook::make(const JobSpec& job, const ClusterState& whole, c
   if (!prepared) return tl::unexpected(std::move(prepared.error()));
   problem.set_estimator(*std::move(prepared));
   std::vector<Seconds> declared;
+  declared.reserve(problem.cluster.pools.size());
   for (const Pool& pool : problem.cluster.pools) declared.push_back(pool.expected_node_lifetime());
   book.outlooks_.push_back(std::move(declared));
   return book;

@@ -1,6 +1,7 @@
 // Histories that can be computed by hand, and laws of all histories.
 #include "planner/replan/node_history.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -95,36 +96,54 @@ TEST(NodeHistory, EventsOfOneTimeCountTheSameInAnyOrder) {
   EXPECT_EQ(one.drops, 1);
 }
 
-TEST(NodeHistory, RatesAreBoundedAndMoreUsedNodesAreInterruptedMoreOften) {
+// Follows a pool through random events, and calls `check` after each.
+template <class Check>
+void for_random_histories(Check check) {
   std::mt19937_64 draw(1);
   for (int world = 0; world < 200; ++world) {
     NodeHistory history = history_of(static_cast<int>(draw() % 20));
-    Seconds now;
     for (int i = 0; i < 100; ++i) {
-      now += Seconds(static_cast<double>(draw() % 600));
+      const Seconds now = history.at + Seconds(static_cast<double>(draw() % 600));
       const int count = 1 + static_cast<int>(draw() % 4);
-      if (draw() % 2 == 0)
-        history.add_joined(now, count);
-      else if (history.nodes >= count)
-        history.add_lost(now, count);
       history.pass_until(now);
-      const double before = history.node_lifetime(kAssumed).value();
-      ASSERT_GT(before, 0);
-      ASSERT_TRUE(std::isfinite(before));
-      ASSERT_GE(history.nodes_per_drop(), 1);
-      for (int used = 0; used < 30; ++used) {
-        ASSERT_GE(history.interruptions_per_second(used, kAssumed), 0);
-        ASSERT_GE(history.interruptions_per_second(used + 1, kAssumed) * (1 + 1e-9),
-                  history.interruptions_per_second(used, kAssumed));
-      }
-      NodeHistory worse = history;
-      if (worse.nodes > 0) worse.add_lost(now, 1);
-      ASSERT_LE(worse.node_lifetime(kAssumed).value(), before);
-      NodeHistory calmer = history;
-      calmer.pass_until(now + Seconds(60));
-      ASSERT_GE(calmer.node_lifetime(kAssumed).value(), std::min(before, kAssumed.value()) * (1 - 1e-9));
+      const bool joins = draw() % 2 == 0;
+      if (joins) history.add_joined(now, count);
+      if (!joins && history.nodes >= count) history.add_lost(now, count);
+      check(history);
     }
   }
+}
+
+TEST(NodeHistory, LifetimesAreFiniteAndAboveZero) {
+  for_random_histories([](const NodeHistory& history) {
+    const double lifetime = history.node_lifetime(kAssumed).value();
+    ASSERT_GT(lifetime, 0);
+    ASSERT_TRUE(std::isfinite(lifetime));
+    ASSERT_GE(history.nodes_per_drop(), 1);
+  });
+}
+
+TEST(NodeHistory, APlanOfMoreNodesIsInterruptedAtLeastAsOften) {
+  for_random_histories([](const NodeHistory& history) {
+    double fewer = 0;
+    for (int used = 0; used < 30; ++used) {
+      const double rate = history.interruptions_per_second(used, kAssumed);
+      ASSERT_GE(rate * (1 + 1e-9), fewer);
+      fewer = rate;
+    }
+  });
+}
+
+TEST(NodeHistory, ALossNeverMakesTheExpectedLifetimeLongerAndCalmTimeNeverShorter) {
+  for_random_histories([](const NodeHistory& history) {
+    const double before = history.node_lifetime(kAssumed).value();
+    NodeHistory worse = history;
+    worse.add_lost(history.at, std::min(1, history.nodes));
+    ASSERT_LE(worse.node_lifetime(kAssumed).value(), before);
+    NodeHistory calmer = history;
+    calmer.pass_until(history.at + Seconds(60));
+    ASSERT_GE(calmer.node_lifetime(kAssumed).value(), std::min(before, kAssumed.value()) * (1 - 1e-9));
+  });
 }
 
 TEST(NodeHistory, LifetimesAreRoundedToAFewAndNeverAboveTheAssumedOne) {

@@ -62,23 +62,31 @@ TEST(LookAheadReplay, AutoDoesTheSameAsOffUntilItHasSeenEnoughDrops) {
             replayed(a_long_job(), trace, ReplayPolicy::kRestart, at_once()).steps);
 }
 
-// Two traces that are equal until 2,000 s.
+std::vector<int> random_counts(std::mt19937_64& draw, std::size_t length, int least, int most) {
+  std::vector<int> counts(length);
+  std::ranges::generate(counts,
+                        [&] { return least + static_cast<int>(draw() % static_cast<unsigned>(most - least + 1)); });
+  return counts;
+}
+
+// When plans began to run before 2,000 s, and which.
+std::vector<std::pair<double, std::string>> early_plans(const std::vector<int>& counts, ReplayPolicy policy) {
+  std::vector<std::pair<double, std::string>> plans;
+  for (const ReplayPeriod& period : replayed(a_long_job(), trace_of(counts, 50), policy, looking_on()).periods) {
+    if (period.from < Seconds(2000)) plans.emplace_back(period.from.value(), period.plan);
+  }
+  return plans;
+}
+
+// The traces are equal until 2,000 s.
 TEST(LookAheadReplay, TheFutureOfTheTraceDoesNotChangeADecision) {
   std::mt19937_64 draw(3);
   for (int world = 0; world < 10; ++world) {
-    std::vector<int> nodes;
-    for (int i = 0; i < 80; ++i) nodes.push_back(static_cast<int>(draw() % 5));
+    const std::vector<int> nodes = random_counts(draw, 80, 0, 4);
     std::vector<int> other = nodes;
-    for (std::size_t i = 40; i < other.size(); ++i) other[i] = static_cast<int>(draw() % 5);
+    std::ranges::copy(random_counts(draw, 40, 0, 4), other.begin() + 40);
     for (const ReplayPolicy policy : {ReplayPolicy::kLiveAhead, ReplayPolicy::kRestartAhead}) {
-      const auto periods_before = [&](const std::vector<int>& counts) {
-        std::vector<std::pair<double, std::string>> plans;
-        for (const ReplayPeriod& period : replayed(a_long_job(), trace_of(counts, 50), policy, looking_on()).periods) {
-          if (period.from < Seconds(2000)) plans.emplace_back(period.from.value(), period.plan);
-        }
-        return plans;
-      };
-      EXPECT_EQ(periods_before(nodes), periods_before(other));
+      EXPECT_EQ(early_plans(nodes, policy), early_plans(other, policy)) << world << ", " << to_string(policy);
     }
   }
 }
@@ -93,11 +101,9 @@ TEST(LookAheadReplay, AJobThatLosesNodesOftenKeepsItsStateWhereLossesAreCheap) {
   job.checkpoint = {"/checkpoints", std::nullopt, 3};
   job.redundancy = Redundancy::kAuto;
   std::mt19937_64 draw(5);
-  std::vector<int> nodes;
-  for (int i = 0; i < 120; ++i) nodes.push_back(6 + static_cast<int>(draw() % 3));
-  ReplayOptions options;
+  const Trace trace = trace_of(random_counts(draw, 120, 6, 8), 180);
   const Simulator simulator;
-  Replay replay = Replay::make(job, cluster, {{pool, trace_of(nodes, 180)}}, simulator, options).value();
+  Replay replay = Replay::make(job, cluster, {{pool, trace}}, simulator, {}).value();
   const auto without = replay.run(ReplayPolicy::kLive).value();
   const auto with = replay.run(ReplayPolicy::kLiveAhead).value();
   EXPECT_GT(with.steps, 1.1 * without.steps);
