@@ -9,8 +9,8 @@
 namespace sailor {
 
 enum class LookAhead {
-  kOff,   // plans are compared by the lifetimes that the pools declare, and by PlanOptions::expected_lifetime
-  kOn,    // plans are compared by what the history of the nodes says
+  kOff,   // changes are judged as if every plan ran for PlanOptions::expected_lifetime
+  kOn,    // changes and the interval of checkpoints follow the history of the nodes
   kAuto,  // as kOn while the history holds at least kEnoughDrops, else as kOff
 };
 
@@ -32,8 +32,8 @@ constexpr double share_forgone(double present, double other) { return std::max(0
 
 // Whether a change whose gain is `share` of all time is worth a pause. `until_change` is the expected time until nodes
 // of the new plan are lost, or others join; then there is a pause in any case, and the job may as well change then.
-// `forgone` is what the job has lost so far by not changing: a job that has waited in vain for as long as the pause
-// takes changes whatever it expects, so it loses at most twice as much as one that knows the future.
+// `forgone` is what the job has lost so far by not changing. Once it is as long as the pause, the job changes whatever
+// it expects, so waiting never costs more than one more pause.
 constexpr bool is_worth_pausing(double share, Seconds pause, Seconds until_change, Seconds forgone) {
   return until_change * share > pause || forgone >= pause;
 }

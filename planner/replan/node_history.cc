@@ -62,10 +62,4 @@ void DropOutcomes::add(Seconds now, bool is_saved) {
   at = now;
 }
 
-Seconds rounded_lifetime(Seconds lifetime, Seconds assumed) {
-  constexpr double kStep = 4;
-  const double steps = std::round(std::log(assumed / lifetime) / std::log(kStep));
-  return assumed / std::pow(kStep, std::max(0.0, steps));
-}
-
 }  // namespace sailor

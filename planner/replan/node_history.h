@@ -53,8 +53,4 @@ struct DropOutcomes {
   [[nodiscard]] double unsaved_share() const { return (unsaved + 1) / (drops + 1); }
 };
 
-// Rounds the lifetime to `assumed` divided by a power of four, and at most to `assumed`, so that few different
-// lifetimes occur. A plan must be expected to lose much more before it is worth asking for another one.
-Seconds rounded_lifetime(Seconds lifetime, Seconds assumed);
-
 }  // namespace sailor

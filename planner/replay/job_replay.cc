@@ -57,7 +57,6 @@ Result<ReplayReport> JobReplay::run(std::optional<int> fixed) {
 void JobReplay::look_ahead(const Moment& moment) {
   watch_.observe(moment.nodes, now_);
   is_ahead_ = looks_ahead(reaction_.look_ahead, watch_.drops());
-  outlook_ = is_ahead_ ? book_.outlook_of(watch_.node_lifetimes()) : PlanBook::kDeclared;
   if (!reconsider_at_ || now_ < *reconsider_at_) return;
   may_improve_ = true;
   reconsider_at_.reset();
@@ -154,7 +153,7 @@ Result<std::optional<JobReplay::Change>> JobReplay::choose(const Moment& moment)
   if (reaction_.mode == ElasticityMode::kOff) {
     return fixed_ && book_.fits(*fixed_, cluster) ? std::optional(change_to(*fixed_)) : std::nullopt;
   }
-  const auto best = book_.best(cluster, reaction_.style, outlook_);
+  const auto best = book_.best(cluster, reaction_.style);
   if (!best && best.error().code == ErrorCode::kInfeasible) return std::optional<Change>();
   if (!best) return tl::unexpected(best.error());
   if (std::ranges::find(known_, *best) == known_.end()) known_.push_back(*best);
@@ -172,15 +171,15 @@ JobReplay::Change JobReplay::change_to(int plan) const {
   return {plan, plan == running_ ? Seconds(0) : times_.restart};
 }
 
-double JobReplay::figure_of(int plan, const Moment& moment) {
-  return figure_for(job_.objective, book_.figures(plan, moment.prices, outlook_));
+double JobReplay::figure_of(int plan, const Moment& moment) const {
+  return figure_for(job_.objective, book_.figures(plan, moment.prices));
 }
 
 Seconds JobReplay::time_until_change(int plan) const {
   return watch_.time_until_change(book_.plan(plan).gpus_of_pools);
 }
 
-double JobReplay::value_of(const Change& change, const Moment& moment) {
+double JobReplay::value_of(const Change& change, const Moment& moment) const {
   const double figure = figure_of(change.plan, moment);
   return is_ahead_ ? figure_with_pauses(figure, change.pause, time_until_change(change.plan))
                    : value_with_pause(figure, change.pause, times_.lifetime);
@@ -238,10 +237,14 @@ void JobReplay::lose_down_to(double step) {
   report_.steps = step;
 }
 
-double JobReplay::steps_between_checkpoints() {
+// A calm history does not make checkpoints rarer than the declared lifetimes do: a loss that was not seen yet costs
+// more than the checkpoints.
+double JobReplay::steps_between_checkpoints() const {
   constexpr double kTolerance = 1e-9;
-  const Seconds iteration = book_.plan(running_.value()).estimate.iteration;
-  const double failures = book_.expected_loss(running_.value(), outlook_).failures_per_hour;
+  const KnownPlan& plan = book_.plan(running_.value());
+  const Seconds iteration = plan.estimate.iteration;
+  const double declared = plan.estimate.expected_loss.failures_per_hour;
+  const double failures = is_ahead_ ? std::max(declared, watch_.failures_per_hour(plan.gpus_of_pools)) : declared;
   const double steps = time_between_checkpoints(job_.checkpoint, iteration, failures) / iteration;
   return std::max(1.0, std::floor(steps * (1 + kTolerance)));
 }

@@ -61,15 +61,15 @@ class JobReplay {
   [[nodiscard]] Change change_to(int plan) const;
   bool is_worth_it(const Change& change, const Moment& moment);
   bool pays_off(const Change& change, const Moment& moment);
-  double figure_of(int plan, const Moment& moment);
-  double value_of(const Change& change, const Moment& moment);
+  [[nodiscard]] double figure_of(int plan, const Moment& moment) const;
+  [[nodiscard]] double value_of(const Change& change, const Moment& moment) const;
   [[nodiscard]] Seconds time_until_change(int plan) const;
   void adopt(int plan, const Moment& moment, const Pause& pause);
   bool save_state(bool is_in_time);
   void note_lost_nodes(const Moment& moment);
   void roll_back();
   void lose_down_to(double step);
-  double steps_between_checkpoints();
+  [[nodiscard]] double steps_between_checkpoints() const;
 
   [[nodiscard]] Seconds next_stop(Seconds next_moment) const;
   void advance(const Moment& moment, Seconds until);
@@ -99,7 +99,6 @@ class JobReplay {
   bool has_started_ = false;
   NodeWatch watch_;
   bool is_ahead_ = false;                 // whether the job looks ahead now
-  int outlook_ = PlanBook::kDeclared;     // what it expects of its nodes
   double share_forgone_ = 0;              // of the time, since the job last declined a change
   Seconds forgone_;                       // the sum of it since the last change of plan
   std::optional<Seconds> reconsider_at_;  // when the declined change will be worth its pause

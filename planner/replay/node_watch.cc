@@ -35,23 +35,25 @@ void NodeWatch::observe(const std::vector<int>& usable, Seconds now) {
   usable_ = usable;
 }
 
-std::vector<Seconds> NodeWatch::node_lifetimes() const {
-  std::vector<Seconds> lifetimes;
-  for (const WatchedPool& pool : pools_) {
-    const Seconds lifetime = pool.history.node_lifetime(pool.declared_lifetime) / outcomes_.unsaved_share();
-    lifetimes.push_back(rounded_lifetime(lifetime, pool.declared_lifetime));
+double NodeWatch::interruptions_per_second(const std::vector<int>& gpus_of_pools) const {
+  double per_second = 0;
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
+    const WatchedPool& pool = pools_[i];
+    const int used = (gpus_of_pools[i] + pool.gpus_per_node - 1) / pool.gpus_per_node;
+    per_second += pool.history.interruptions_per_second(used, pool.declared_lifetime);
   }
-  return lifetimes;
+  return per_second;
+}
+
+double NodeWatch::failures_per_hour(const std::vector<int>& gpus_of_pools) const {
+  return interruptions_per_second(gpus_of_pools) * outcomes_.unsaved_share() * 3600;
 }
 
 // No node can join a pool that has all its nodes.
 Seconds NodeWatch::time_until_change(const std::vector<int>& gpus_of_pools) const {
-  double per_second = 0;
-  for (std::size_t i = 0; i < pools_.size(); ++i) {
-    const auto& [history, declared_lifetime, gpus_per_node, most_nodes] = pools_[i];
-    const int used = (gpus_of_pools[i] + gpus_per_node - 1) / gpus_per_node;
-    per_second += history.interruptions_per_second(used, declared_lifetime);
-    if (history.nodes < most_nodes) per_second += history.arrivals_per_second();
+  double per_second = interruptions_per_second(gpus_of_pools);
+  for (const WatchedPool& pool : pools_) {
+    if (pool.history.nodes < pool.most_nodes) per_second += pool.history.arrivals_per_second();
   }
   return Seconds(1 / per_second);
 }

@@ -20,15 +20,16 @@ class NodeWatch {
   // Records that the plan has lost nodes.
   void add_drop_of_plan(Seconds now, bool is_saved) { outcomes_.add(now, is_saved); }
 
-  // The expected time until a node is lost and its state is not saved, by pool, rounded. Plans that can bear such
-  // losses and frequent checkpoints are worth what they cost only where notices are too short.
-  [[nodiscard]] std::vector<Seconds> node_lifetimes() const;
-  // The expected time until a plan with this number of GPUs of each pool loses a node, or nodes join.
+  // How often per hour a plan with this number of GPUs of each pool loses nodes whose state is not saved.
+  [[nodiscard]] double failures_per_hour(const std::vector<int>& gpus_of_pools) const;
+  // The expected time until such a plan loses nodes, or nodes join.
   [[nodiscard]] Seconds time_until_change(const std::vector<int>& gpus_of_pools) const;
   // NodeHistory::drops, summed over the pools.
   [[nodiscard]] double drops() const;
 
  private:
+  [[nodiscard]] double interruptions_per_second(const std::vector<int>& gpus_of_pools) const;
+
   struct WatchedPool {
     NodeHistory history;
     Seconds declared_lifetime;

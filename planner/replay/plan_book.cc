@@ -19,10 +19,6 @@ Result<PlanBook> PlanBook::make(const JobSpec& job, const ClusterState& whole, c
   auto prepared = estimator.prepare(job, problem.cluster, problem.tensor_parallel_sizes);
   if (!prepared) return tl::unexpected(std::move(prepared.error()));
   problem.set_estimator(*std::move(prepared));
-  std::vector<Seconds> declared;
-  declared.reserve(problem.cluster.pools.size());
-  for (const Pool& pool : problem.cluster.pools) declared.push_back(pool.expected_node_lifetime());
-  book.outlooks_.push_back(std::move(declared));
   return book;
 }
 
@@ -30,19 +26,6 @@ int PlanBook::number_of(const ClusterState& cluster) {
   const auto known = std::ranges::find(clusters_, cluster);
   if (known == clusters_.end()) clusters_.push_back(cluster);
   return static_cast<int>(std::ranges::find(clusters_, cluster) - clusters_.begin());
-}
-
-int PlanBook::outlook_of(const std::vector<Seconds>& node_lifetimes) {
-  const auto known = std::ranges::find(outlooks_, node_lifetimes);
-  if (known == outlooks_.end()) outlooks_.push_back(node_lifetimes);
-  return static_cast<int>(std::ranges::find(outlooks_, node_lifetimes) - outlooks_.begin());
-}
-
-ClusterState PlanBook::in_outlook(ClusterState cluster, int outlook) const {
-  for (std::size_t i = 0; i < cluster.pools.size(); ++i) {
-    cluster.pools[i].node_lifetime = outlooks_[static_cast<std::size_t>(outlook)][i];
-  }
-  return cluster;
 }
 
 void PlanBook::limit_searches(std::vector<int> clusters) {
@@ -54,34 +37,28 @@ void PlanBook::limit_searches(std::vector<int> clusters) {
   }
 }
 
-std::optional<int> PlanBook::neighbour(int cluster, PlanStyle style, int outlook) {
-  const auto near = near_.find(cluster);
-  if (outlook == kDeclared && near == near_.end()) return std::nullopt;
-  const auto known = outlook == kDeclared ? best(near->second, style) : best(cluster, style);
-  return known ? std::optional(*known) : std::nullopt;
-}
-
-Result<PlannedJob> PlanBook::ask(int cluster, PlanStyle style, int outlook) {
+Result<PlannedJob> PlanBook::ask(int cluster, PlanStyle style) {
   PlanOptions options = options_;
   if (style == PlanStyle::kEqualPipelines) {
     options.space = PlanSpace::kPaper;
     options.max_tensor_parallel = 1;
   }
-  if (const auto known = neighbour(cluster, style, outlook)) {
-    options.current = plan(*known).plan;
-    options.scope = SearchScope::kNearCurrent;
+  if (const auto near = near_.find(cluster); near != near_.end()) {
+    if (const auto larger = best(near->second, style)) {
+      options.current = plan(*larger).plan;
+      options.scope = SearchScope::kNearCurrent;
+    }
   }
-  return Planner(estimator_).plan(job_, in_outlook(this->cluster(cluster), outlook), options, {});
+  return Planner(estimator_).plan(job_, this->cluster(cluster), options, {});
 }
 
-Result<int> PlanBook::best(int cluster, PlanStyle style, int outlook) {
-  if (job_.redundancy != Redundancy::kAuto) outlook = kDeclared;  // the planner compares plans without their losses
-  const auto known = best_.find({cluster, style, outlook});
+Result<int> PlanBook::best(int cluster, PlanStyle style) {
+  const auto known = best_.find({cluster, style});
   if (known != best_.end()) return known->second;
-  auto answer = ask(cluster, style, outlook);
+  auto answer = ask(cluster, style);
   const Result<int> number = answer ? Result<int>(add(std::move(answer->plan), std::move(answer->estimate)))
                                     : tl::unexpected(std::move(answer.error()));
-  return best_.emplace(std::tuple(cluster, style, outlook), number).first->second;
+  return best_.emplace(std::pair(cluster, style), number).first->second;
 }
 
 int PlanBook::add(Plan plan, Estimate estimate) {
@@ -101,21 +78,12 @@ bool PlanBook::fits(int plan, int cluster) {
   return fits_[{plan, cluster}] = fits;
 }
 
-const ExpectedLoss& PlanBook::expected_loss(int plan, int outlook) {
-  const KnownPlan& known = this->plan(plan);
-  if (outlook == kDeclared) return known.estimate.expected_loss;
-  const auto found = losses_.find({plan, outlook});
-  if (found != losses_.end()) return found->second;
-  const auto estimate = estimator_.estimate(job_, in_outlook(problem_->cluster, outlook), known.plan);
-  return losses_.emplace(std::pair(plan, outlook), estimate.value().expected_loss).first->second;
-}
-
-PlanFigures PlanBook::figures(int plan, const std::vector<DollarsPerHour>& prices, int outlook) {
+PlanFigures PlanBook::figures(int plan, const std::vector<DollarsPerHour>& prices) const {
   const KnownPlan& known = this->plan(plan);
   const Estimate& estimate = known.estimate;
   DollarsPerHour price;
   for (std::size_t i = 0; i < prices.size(); ++i) price += prices[i] * known.gpus_of_pools[i];
-  const double share = job_.redundancy == Redundancy::kAuto ? 1 + expected_loss(plan, outlook).ratio() : 1;
+  const double share = job_.redundancy == Redundancy::kAuto ? 1 + estimate.expected_loss.ratio() : 1;
   const Dollars cost = price * estimate.iteration + estimate.traffic_cost_per_iteration;
   return {estimate.iteration.value() * share, cost.value() * share};
 }

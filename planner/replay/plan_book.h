@@ -3,9 +3,7 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,7 +29,6 @@ enum class PlanStyle {
 class PlanBook {
  public:
   static constexpr int kMostSearches = 32;
-  static constexpr int kDeclared = 0;  // the outlook with the lifetimes that the pools declare
 
   // `whole` is the cluster with all its nodes, without pools that the job cannot use (usable_part()). The arguments
   // must outlive the book.
@@ -40,25 +37,20 @@ class PlanBook {
 
   // Returns the number of the cluster in this book.
   int number_of(const ClusterState& cluster);
-  // Returns the number in this book of an outlook: the expected lifetimes of nodes, by pool of the whole cluster.
-  int outlook_of(const std::vector<Seconds>& node_lifetimes);
   // Keeps questions about many clusters fast. If there are more than kMostSearches, only so many of them are searched
   // everywhere. For each other, the planner searches near the plan of the next larger one, which takes a tenth of the
   // time.
   void limit_searches(std::vector<int> clusters);
-  // Returns the number in this book of the best plan for the cluster. Fails with kInfeasible if there is none. In
-  // another outlook than the declared one, the planner searches near the best plan of that one.
-  Result<int> best(int cluster, PlanStyle style, int outlook = kDeclared);
+  // Returns the number in this book of the best plan for the cluster. Fails with kInfeasible if there is none.
+  Result<int> best(int cluster, PlanStyle style);
   bool fits(int plan, int cluster);
 
   [[nodiscard]] const ClusterState& whole() const { return problem_->cluster; }
   [[nodiscard]] int size() const { return static_cast<int>(plans_.size()); }
   [[nodiscard]] const KnownPlan& plan(int number) const { return plans_[static_cast<std::size_t>(number)]; }
-  // What failures of nodes are expected to cost the plan.
-  const ExpectedLoss& expected_loss(int plan, int outlook);
-  // The figures of the plan at these prices by pool. They count the expected loss if the job leaves redundancy to the
-  // planner.
-  PlanFigures figures(int plan, const std::vector<DollarsPerHour>& prices, int outlook = kDeclared);
+  // The figures of the plan at these prices by pool. They count what failures of nodes are expected to cost if the job
+  // leaves redundancy to the planner.
+  [[nodiscard]] PlanFigures figures(int plan, const std::vector<DollarsPerHour>& prices) const;
 
   // The pause of a live change, by the same function as the planner's.
   [[nodiscard]] Seconds pause(const HeldState& held, int next) const;
@@ -73,10 +65,7 @@ class PlanBook {
         problem_(std::make_unique<PlanningProblem>(std::move(problem))) {}
 
   int add(Plan plan, Estimate estimate);
-  Result<PlannedJob> ask(int cluster, PlanStyle style, int outlook);
-  // The plan near which the planner searches, if it does not search everywhere.
-  std::optional<int> neighbour(int cluster, PlanStyle style, int outlook);
-  [[nodiscard]] ClusterState in_outlook(ClusterState cluster, int outlook) const;
+  [[nodiscard]] Result<PlannedJob> ask(int cluster, PlanStyle style);
   [[nodiscard]] const ClusterState& cluster(int number) const { return clusters_[static_cast<std::size_t>(number)]; }
 
   const JobSpec& job_;
@@ -90,9 +79,7 @@ class PlanBook {
   std::vector<KnownPlan> plans_;
   std::vector<GroupedPlan> grouped_;
   std::map<std::string, int> by_hash_;
-  std::vector<std::vector<Seconds>> outlooks_;
-  std::map<std::pair<int, int>, ExpectedLoss> losses_;  // by plan and outlook
-  std::map<std::tuple<int, PlanStyle, int>, Result<int>> best_;
+  std::map<std::pair<int, PlanStyle>, Result<int>> best_;
   std::map<std::pair<int, int>, bool> fits_;
 };
 

@@ -146,13 +146,6 @@ TEST(NodeHistory, ALossNeverMakesTheExpectedLifetimeLongerAndCalmTimeNeverShorte
   });
 }
 
-TEST(NodeHistory, LifetimesAreRoundedToAFewAndNeverAboveTheAssumedOne) {
-  EXPECT_EQ(rounded_lifetime(Seconds(1e9), kAssumed), kAssumed);
-  EXPECT_EQ(rounded_lifetime(kAssumed * 0.6, kAssumed), kAssumed);
-  EXPECT_EQ(rounded_lifetime(kAssumed * 0.3, kAssumed), kAssumed / 4);
-  EXPECT_EQ(rounded_lifetime(kAssumed * 0.01, kAssumed), kAssumed / 64);
-}
-
 TEST(DropOutcomes, DropsThatWereSavedLowerTheProbabilityOfLosingState) {
   DropOutcomes outcomes;
   EXPECT_EQ(outcomes.unsaved_share(), 1);

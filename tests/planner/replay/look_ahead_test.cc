@@ -92,7 +92,7 @@ TEST(LookAheadReplay, TheFutureOfTheTraceDoesNotChangeADecision) {
 }
 
 // Eight nodes of eight GPUs and a model of 209 GB, whose state does not move within a notice.
-TEST(LookAheadReplay, AJobThatLosesNodesOftenKeepsItsStateWhereLossesAreCheap) {
+TEST(LookAheadReplay, AJobThatLosesNodesOftenSavesItsStateMoreOften) {
   const PoolKey pool = testing::a_key("us-central1-a", "nvidia-tesla-a100", Provisioning::kSpot);
   const ClusterState cluster = a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 8, 8, Provisioning::kSpot);
   JobSpec job = a_long_job();
