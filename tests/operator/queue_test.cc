@@ -90,6 +90,21 @@ TEST_F(Queues, JobGrowsByAFurtherWorkloadOnceThereIsQuota) {
   EXPECT_EQ(kueue.condition(kueue.workload(1).name, "PodsReady"), "True Started");
 }
 
+TEST_F(Queues, JobAsksForNoMoreThanTheBetterPlanNeeds) {
+  add_nodes({"a"});
+  kueue.add_flavor("t4", 2);
+  add_job("job", 2);
+  settle();
+  add_nodes({"b", "c"});
+  Json cordoned = world.api_server.find("nodes", "c");
+  cordoned["spec"]["unschedulable"] = true;
+  world.api_server.put("/api/v1/nodes", cordoned);
+  settle_later();
+  settle_later();
+  ASSERT_THAT(kueue.workloads(), SizeIs(2));
+  EXPECT_EQ(kueue.workload(1).asked_gpus, 2) << "those of node b";
+}
+
 TEST_F(Queues, EvictionOfTheFurtherWorkloadShrinksTheJobWithoutAStop) {
   add_nodes({"a", "b"});
   kueue.add_flavor("t4", 2);
@@ -354,6 +369,22 @@ TEST_F(Queues, PriorityInTheQueueIsThatOfItsClass) {
   settle();
   EXPECT_THAT(world.condition("Planned"), HasSubstr("WorkloadPriorityClass unknown"));
   EXPECT_THAT(kueue.workloads(), SizeIs(1));
+}
+
+TEST_F(Queues, JobKeepsToItsQuotaAfterItsPriorityClassIsGone) {
+  kueue.add_priority("urgent", 7);
+  kueue.add_flavor("t4", 2);
+  add_nodes({"a", "b"});
+  add_job("job", 2, std::nullopt, {{kQueuePriorityLabel, "urgent"}});
+  settle();
+  ASSERT_EQ(world.state(), "Running");
+  world.api_server.erase("/apis/kueue.x-k8s.io/v1beta1/workloadpriorityclasses", "urgent");
+  settle_later();
+  EXPECT_EQ(gpu_count(world.record().plan), 2);
+  kueue.evict(kueue.workload(0).name);
+  settle();
+  EXPECT_EQ(kueue.used("t4"), 2) << "the queue gives them again";
+  EXPECT_EQ(world.state(), "Running");
 }
 
 TEST_F(Queues, JobOfAQueueDoesNotStartIfTheOperatorDoesNotUseKueue) {

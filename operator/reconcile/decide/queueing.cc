@@ -172,15 +172,20 @@ PolicyResult return_unused(const Observation& observation, const GenerationRecor
   return result;
 }
 
-// Returns what the job asks for with the Workload that waits; nothing if it needs no more GPUs. A job that has GPUs
-// keeps them meanwhile; one that has none asks for all that it needs at once, so it never holds a part for nothing.
-std::optional<WorkloadRequest> request_of_waiting(const Observation& observation) {
+// Returns what a job without enough quota asks for. If it has GPUs, it keeps them meanwhile; if it has none, it asks
+// for all that it needs at once, so it never holds a part for nothing.
+WorkloadRequest request_to_start(const Observation& observation) {
   const int least = observation.job.spec->resources.min_gpus;
-  const int most = most_gpus(observation);
-  const int present = quota_of(observation.queue.value());
-  const int kept = has_gpus(observation) || present >= least ? present : 0;
-  if (kept >= most) return std::nullopt;
-  return request_for(observation, most - kept, std::max(1, least - kept));
+  const int kept = has_gpus(observation) ? quota_of(observation.queue.value()) : 0;
+  return request_for(observation, most_gpus(observation) - kept, std::max(1, least - kept));
+}
+
+// Returns what the job asks for now with a Workload that waits; nothing if it needs no more GPUs.
+std::optional<WorkloadRequest> request_of_waiting(const Observation& observation, const Workload& waiting) {
+  const int quota = quota_of(observation.queue.value());
+  if (quota < observation.job.spec->resources.min_gpus) return request_to_start(observation);
+  const int more = std::min(waiting.asked_gpus, most_gpus(observation) - quota);
+  return more > 0 ? std::optional(request_for(observation, more, 1)) : std::nullopt;
 }
 
 // Keeps one Workload that waits, and lets it ask for what the job needs now.
@@ -192,7 +197,7 @@ PolicyResult update_waiting(const Observation& observation, const std::vector<co
     if (*generation != observation.job.spec_generation) delete_workload(result, workload);
     return result;
   }
-  const auto request = request_of_waiting(observation);
+  const auto request = request_of_waiting(observation, workload);
   if (!request) {
     delete_workload(result, workload);
   } else if (!asks_for(workload, *request)) {
@@ -211,7 +216,7 @@ PolicyResult ask_from_the_start(const Observation& observation) {
     for (const Workload& workload : workloads | std::views::filter(gives_gpus)) delete_workload(result, workload);
   }
   if (!std::ranges::all_of(workloads, gives_gpus)) return result;  // one of them asks already
-  if (const auto request = request_of_waiting(observation)) merge(result, ask_for_more(observation, *request));
+  merge(result, ask_for_more(observation, request_to_start(observation)));
   return result;
 }
 
@@ -281,6 +286,7 @@ PolicyResult serve_job_in_queue(const Observation& observation, const PolicyResu
   const QueueView& queue = observation.queue.value();
   const auto wanted_back = those_that(queue, &Workload::must_give_back);
   if (!wanted_back.empty()) return give_back(observation, wanted_back);
+  if (!queue.fault.empty()) return {};
   const auto waiting = those_that(queue, &Workload::is_pending);
   PolicyResult result;
   if (!waiting.empty()) result = update_waiting(observation, waiting);
@@ -328,7 +334,8 @@ std::string why_it_waits(const QueueView& queue) {
 std::optional<PolicyResult> await_quota(const Observation& observation) {
   const auto& queue = observation.queue;
   if (!queue || queue->name.empty()) return std::nullopt;
-  if (queue->fault.empty() && quota_of(*queue) >= observation.job.spec->resources.min_gpus) return std::nullopt;
+  const bool has_quota = quota_of(*queue) >= observation.job.spec->resources.min_gpus;
+  if (find_queue(observation) != nullptr && has_quota) return std::nullopt;
   const bool has_no_plan = std::ranges::any_of(queue->workloads, is_useless);
   PolicyResult result;
   result.conditions[ConditionType::kPlanned] =
@@ -353,7 +360,7 @@ void serve_queue(PolicyResult& result, const Observation& observation) {
   if (!observation.queue || !observation.job.spec) return;
   if (observation.queue->name.empty() || observation.job.spec->suspend) {
     merge(result, leave_queue(observation));
-  } else if (observation.queue->fault.empty()) {
+  } else if (find_queue(observation) != nullptr) {
     merge(result, serve_job_in_queue(observation, result));
   }
 }

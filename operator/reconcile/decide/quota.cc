@@ -68,7 +68,7 @@ class QuotaLeft {
 
 const QueueView* find_queue(const Observation& observation) {
   const auto& queue = observation.queue;
-  return queue && !queue->name.empty() && queue->fault.empty() ? &*queue : nullptr;
+  return queue && !queue->name.empty() && !observation.settings.kueue_version.empty() ? &*queue : nullptr;
 }
 
 int quota_of(const QueueView& queue) {

@@ -10,7 +10,8 @@
 
 namespace sailor {
 
-// Returns the queue whose quota the job must heed; null: it is in none, or the operator cannot ask its queue.
+// Returns the queue whose quota the job must heed; null: it is in none, or the operator does not use
+// Kueue.
 const QueueView* find_queue(const Observation& observation);
 
 // Returns how many GPUs the Workloads of the job give it in all.
