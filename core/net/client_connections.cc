@@ -5,8 +5,8 @@
 
 #include <boost/asio/strand.hpp>
 #include <cpprest/base_uri.h>
-#include <fmt/format.h>
 
+#include "core/net/http_message.h"
 #include "core/net/thread_pool.h"
 
 namespace sailor::net {
@@ -16,6 +16,11 @@ constexpr std::chrono::seconds kLongestIdle(30);
 constexpr int kHttpPort = 80;
 constexpr int kHttpsPort = 443;
 
+// "::1" for "[::1]".
+std::string without_brackets(const std::string& host) {
+  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
+
 }  // namespace
 
 ServerUrl::ServerUrl(const std::string& url) {
@@ -23,9 +28,9 @@ ServerUrl::ServerUrl(const std::string& url) {
   is_https = uri.scheme() == "https";
   if ((!is_https && uri.scheme() != "http") || uri.host().empty())
     throw std::invalid_argument("it must begin with http:// or https:// and a host");
-  host = uri.host();
+  host = without_brackets(uri.host());
   const int default_port = is_https ? kHttpsPort : kHttpPort;
-  port = std::to_string(uri.port() > 0 ? uri.port() : default_port);
+  port = uri.port() > 0 ? uri.port() : default_port;
   base = uri.path();
   while (base.ends_with('/')) base.pop_back();
 }
@@ -39,7 +44,7 @@ ClientConnections::ClientConnections(const std::string& url, std::shared_ptr<SSL
   if (server_.is_https && tls_ == nullptr) throw std::invalid_argument("https needs a CA to trust");
 }
 
-std::string ClientConnections::host_header() const { return fmt::format("{}:{}", server_.host, server_.port); }
+std::string ClientConnections::host_header() const { return address_of(server_.host, server_.port); }
 
 void ClientConnections::prepare(ClientStream& stream) const {
   if (server_.is_https) {

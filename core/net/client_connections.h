@@ -18,8 +18,8 @@ namespace sailor::net {
 struct ServerUrl {
   explicit ServerUrl(const std::string& url);
   bool is_https = false;
-  std::string host;
-  std::string port;
+  std::string host;  // an IPv6 address has no brackets
+  int port = 0;
   std::string base;  // begins each path; has no slash at its end
 };
 

@@ -69,11 +69,6 @@ boost::system::error_code newest_tls_error() {
   return {static_cast<int>(error), asio::error::get_ssl_category()};
 }
 
-// "::1" for "[::1]".
-std::string without_brackets(const std::string& host) {
-  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
-}
-
 void expect_host(SSL* tls, const std::string& host) {
   boost::system::error_code no_address;
   std::ignore = asio::ip::make_address(host, no_address);
@@ -102,7 +97,7 @@ void ClientStream::prepare_tls(SSL_CTX* context, const std::string& host, const 
   BIO_set_init(bio, 1);
   SSL_set_bio(tls_.get(), bio, bio);  // it owns the BIO now
   if (server_uri.empty()) {
-    expect_host(tls_.get(), without_brackets(host));
+    expect_host(tls_.get(), host);
   } else {
     expect_server_uri(tls_.get(), server_uri);
   }

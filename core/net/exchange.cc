@@ -87,15 +87,12 @@ void Exchange::resolve() {
   const ServerUrl& server = connections_->server();
   is_reused_ = false;
   stream_ = connections_->make();
-  std::string host = server.host;
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   ErrorCode no_address;
-  const auto address = asio::ip::make_address(host, no_address);
+  const auto address = asio::ip::make_address(server.host, no_address);
   if (!no_address) {
-    const auto port = parse_number<std::uint16_t>(server.port).value_or(0);
-    return connect(std::array{asio::ip::tcp::endpoint(address, port)});
+    return connect(std::array{asio::ip::tcp::endpoint(address, static_cast<std::uint16_t>(server.port))});
   }
-  resolver_.async_resolve(host, server.port,
+  resolver_.async_resolve(server.host, std::to_string(server.port),
                           [self = shared_from_this()](const ErrorCode& error, const Endpoints& endpoints) {
                             if (error) return self->broke(error);
                             self->connect(endpoints);
