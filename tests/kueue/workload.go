@@ -3,6 +3,7 @@ package kueue
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,10 +38,8 @@ type Assignment struct {
 
 // Condition is the condition of a type, or one that is Unknown.
 func (w Workload) Condition(kind string) metav1.Condition {
-	for _, condition := range w.Status.Conditions {
-		if condition.Type == kind {
-			return condition
-		}
+	if condition := meta.FindStatusCondition(w.Status.Conditions, kind); condition != nil {
+		return *condition
 	}
 	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -114,10 +115,8 @@ type Parts struct {
 
 // Condition is the condition of a type, or one that is Unknown.
 func (j Job) Condition(kind string) metav1.Condition {
-	for _, condition := range j.Status.Conditions {
-		if condition.Type == kind {
-			return condition
-		}
+	if condition := meta.FindStatusCondition(j.Status.Conditions, kind); condition != nil {
+		return *condition
 	}
 	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown}
 }
