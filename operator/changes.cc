@@ -42,10 +42,8 @@ const Json& status_of(const Json& object) {
 }
 
 std::string readiness(const Json& node) {
-  for (const Json& condition : kube::list_at(node, {"status", "conditions"})) {
-    if (kube::text_at(condition, {"type"}) == "Ready") return kube::text_at(condition, {"status"});
-  }
-  return {};
+  const Json* ready = kube::find_condition(node, "Ready");
+  return ready == nullptr ? "" : kube::text_at(*ready, {"status"});
 }
 
 struct GpuUse {

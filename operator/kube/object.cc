@@ -54,6 +54,13 @@ Time created_at(const Json& object) {
 
 bool is_deleting(const Json& object) { return find_at(object, {"metadata", "deletionTimestamp"}) != nullptr; }
 
+const Json* find_condition(const Json& object, std::string_view type) {
+  for (const Json& condition : list_at(object, {"status", "conditions"})) {
+    if (text_at(condition, {"type"}) == type) return &condition;
+  }
+  return nullptr;
+}
+
 std::string controller_uid(const Json& object) {
   for (const Json& owner : list_at(object, {"metadata", "ownerReferences"})) {
     if (bool_at(owner, {"controller"})) return text_at(owner, {"uid"});

@@ -51,6 +51,7 @@ struct NodeView {
   // Whether somebody in the cluster is about to remove the node, and not its cloud.
   [[nodiscard]] bool is_removed_on_purpose() const;
   [[nodiscard]] const std::string* find_label(const std::string& label) const;  // null: the node does not have it
+  [[nodiscard]] bool has_labels(const Labels& wanted) const { return has_all(labels ? *labels : Labels(), wanted); }
 };
 
 // Pods of jobs that wait for a new node.

@@ -108,6 +108,13 @@ bool announces_termination(std::string_view taint_key) {
   return std::ranges::find(kTerminationTaints, taint_key) != kTerminationTaints.end();
 }
 
+bool has_all(const Labels& labels, const Labels& wanted) {
+  return std::ranges::all_of(wanted, [&](const auto& label) {
+    const auto found = labels.find(label.first);
+    return found != labels.end() && found->second == label.second;
+  });
+}
+
 bool is_outside_of_google_cloud(const Json& node) {
   const std::string provider = kube::text_at(node, {"spec", "providerID"});
   return !provider.empty() && !provider.starts_with(kProviderOfGoogle);

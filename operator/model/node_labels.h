@@ -22,6 +22,8 @@ inline constexpr const char* kAutoscalerTaint = "ToBeDeletedByClusterAutoscaler"
 
 using Labels = std::map<std::string, std::string>;
 
+bool has_all(const Labels& labels, const Labels& wanted);  // with the same values
+
 // Returns whether a label says which GPUs the node has.
 bool names_accelerator(const kube::Json& node);
 

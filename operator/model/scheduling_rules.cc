@@ -73,13 +73,9 @@ bool SchedulingRules::affinity_matches(const NodeView& node) const {
 }
 
 bool SchedulingRules::accept(const NodeView& node) const {
-  const bool is_selected = std::ranges::all_of(selector_, [&](const auto& selected) {
-    const std::string* label = node.find_label(selected.first);
-    return label != nullptr && *label == selected.second;
-  });
   const bool are_tolerated =
       std::ranges::all_of(node.taints, [&](const Taint& taint) { return !keeps_pods_away(taint) || tolerate(taint); });
-  return is_selected && are_tolerated && affinity_matches(node);
+  return node.has_labels(selector_) && are_tolerated && affinity_matches(node);
 }
 
 bool SchedulingRules::accept_future_node(const Labels& labels) const {

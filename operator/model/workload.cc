@@ -20,20 +20,13 @@ constexpr const char* kReclaimablePods = "reclaimablePods";
 constexpr const char* kUselessAnnotation = "sailor.dev/no-plan-for-generation";
 constexpr std::size_t kLongestOfKueue = 1024;  // of a condition
 
-const Json* find_condition(const Json& object, std::string_view type) {
-  for (const Json& condition : kube::list_at(object, {"status", "conditions"})) {
-    if (kube::text_at(condition, {"type"}) == type) return &condition;
-  }
-  return nullptr;
-}
-
 bool is_true(const Json& object, std::string_view type) {
-  const Json* condition = find_condition(object, type);
+  const Json* condition = kube::find_condition(object, type);
   return condition != nullptr && kube::text_at(*condition, {"status"}) == "True";
 }
 
 std::string text_of(const Json& object, std::string_view type, std::string_view field) {
-  const Json* condition = find_condition(object, type);
+  const Json* condition = kube::find_condition(object, type);
   return condition == nullptr ? "" : kube::text_at(*condition, {field});
 }
 
@@ -98,10 +91,11 @@ void end_reservation(Json& object, const std::string& reason, const std::string&
 
 }  // namespace
 
-int Workload::gpus() const {
-  if (!is_admitted || is_evicted || is_finished || is_deleting) return 0;
-  return std::min(admitted_gpus, asked_gpus - returned_gpus);
+int Workload::reserved_gpus() const {
+  return has_reservation && !is_finished ? std::min(admitted_gpus, asked_gpus - returned_gpus) : 0;
 }
+
+int Workload::gpus() const { return is_admitted && !is_evicted && !is_deleting ? reserved_gpus() : 0; }
 
 Workload workload_of(kube::Object object) {
   const Json& json = *object;
@@ -219,7 +213,7 @@ Json with_pods_ready(const Workload& workload, bool are_ready, Time now) {
 }
 
 bool says_pods_ready(const Workload& workload, bool are_ready) {
-  const Json* condition = find_condition(*workload.object, "PodsReady");
+  const Json* condition = kube::find_condition(*workload.object, "PodsReady");
   return condition == nullptr ? !are_ready : is_true(*workload.object, "PodsReady") == are_ready;
 }
 

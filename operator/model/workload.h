@@ -50,7 +50,8 @@ struct Workload {
   std::string eviction;  // Kueue's words, if it is evicted
   std::string waiting;   // Kueue's words about why it has no reservation; empty: it has one, or they are unknown
 
-  // Returns how many GPUs the job may use because of this Workload.
+  // Returns how many GPUs the queue keeps for the job, and how many of them the job may use now.
+  [[nodiscard]] int reserved_gpus() const;
   [[nodiscard]] int gpus() const;
   [[nodiscard]] bool is_pending() const { return !has_reservation && !is_finished && !is_deleting; }
   // Returns whether Kueue waits until the job no longer uses the GPUs.

@@ -45,65 +45,57 @@ ApiResult<void> Applier::apply(const Observation& observation, const Decision& d
 }
 
 ApiResult<void> Applier::perform(const Observation& observation, const Action& action) {
-  return std::visit(Overloaded{[&](const WriteRecord& write) { return write_record(observation, write.record); },
-                               [&](const PublishPlan& publish) { return publish_plan(publish.plan_map); },
-                               [&](const ProtectJob& protect_job) { return protect(observation, protect_job.pod); },
-                               [&](const CreatePod& create) { return create_pod(observation, create.pod); },
-                               [&](const DeletePod& pod) { return delete_pod(observation, pod); },
-                               [&](const SendAssignment& send) {
-                                 sinks_.send(observation.job.key, send);
-                                 return ApiResult<void>();
-                               },
-                               [&](const ClaimFolder& claim) {
-                                 sinks_.claim(observation.job.key, claim);
-                                 return ApiResult<void>();
-                               },
-                               [&](const UpdateCallback& update) {
-                                 sinks_.update_callback(observation.job.key, update);
-                                 return ApiResult<void>();
-                               },
-                               [&](const AskPlanner& ask) {
-                                 sinks_.ask(ask.question);
-                                 return ApiResult<void>();
-                               },
-                               [&](const DeleteJob&) {
-                                 return api_.remove(kube::kTrainingJobs, observation.job.key, observation.job.uid);
-                               },
-                               [&](const auto& workload) { return perform_on_workload(observation, workload); }},
-                    action);
+  return std::visit(
+      Overloaded{
+          [&](const WriteRecord& write) { return write_record(observation, write.record); },
+          [&](const PublishPlan& publish) { return publish_plan(publish.plan_map); },
+          [&](const ProtectJob& protect_job) { return protect(observation, protect_job.pod); },
+          [&](const CreatePod& create) { return create_pod(observation, create.pod); },
+          [&](const DeletePod& pod) { return delete_pod(observation, pod); },
+          [&](const SendAssignment& send) {
+            sinks_.send(observation.job.key, send);
+            return ApiResult<void>();
+          },
+          [&](const ClaimFolder& claim) {
+            sinks_.claim(observation.job.key, claim);
+            return ApiResult<void>();
+          },
+          [&](const UpdateCallback& update) {
+            sinks_.update_callback(observation.job.key, update);
+            return ApiResult<void>();
+          },
+          [&](const AskPlanner& ask) {
+            sinks_.ask(ask.question);
+            return ApiResult<void>();
+          },
+          [&](const DeleteJob&) { return api_.remove(kube::kTrainingJobs, observation.job.key, observation.job.uid); },
+          [&](const CreateWorkload& create) {
+            return write_workload(observation, create.workload, &kube::Api::create);
+          },
+          [&](const ReplaceWorkload& replace) {
+            return write_workload(observation, replace.workload, &kube::Api::replace);
+          },
+          [&](const ReplaceWorkloadStatus& replace) {
+            return write_workload(observation, replace.workload, &kube::Api::replace_status);
+          },
+          [&](const DeleteWorkload& workload) {
+            const JobKey key{observation.job.key.namespace_name, workload.name};
+            return api_.remove(kube::workloads(observation.settings.kueue_version), key, workload.uid);
+          }},
+      action);
 }
 
-ApiResult<void> Applier::perform_on_workload(const Observation& observation, const CreateWorkload& create) {
-  const kube::Resource resource = kube::workloads(observation.settings.kueue_version);
-  return keep_workload(observation, kube::name_of(create.workload), api_.create(resource, create.workload));
-}
-
-ApiResult<void> Applier::perform_on_workload(const Observation& observation, const ReplaceWorkload& replace) {
-  const kube::Resource resource = kube::workloads(observation.settings.kueue_version);
-  return keep_workload(observation, kube::name_of(replace.workload), api_.replace(resource, replace.workload));
-}
-
-ApiResult<void> Applier::perform_on_workload(const Observation& observation, const ReplaceWorkloadStatus& replace) {
-  const kube::Resource resource = kube::workloads(observation.settings.kueue_version);
-  return keep_workload(observation, kube::name_of(replace.workload), api_.replace_status(resource, replace.workload));
-}
-
-ApiResult<void> Applier::perform_on_workload(const Observation& observation, const DeleteWorkload& workload) {
-  return api_.remove(kube::workloads(observation.settings.kueue_version),
-                     {observation.job.key.namespace_name, workload.name}, workload.uid);
-}
-
-ApiResult<void> Applier::keep_workload(const Observation& observation, const std::string& name,
-                                       ApiResult<Json> written) {
+ApiResult<void> Applier::write_workload(const Observation& observation, const Json& workload, Write write) {
+  auto written = (api_.*write)(kube::workloads(observation.settings.kueue_version), workload);
   if (written) {
     caches_.workloads.put(std::move(*written));
     return {};
   }
   if (written.error().is_refusal()) {
-    sinks_.post(
-        {observation.job.key, observation.job.uid},
-        {true, Reason::kWorkloadRefused,
-         fmt::format("Workload {} is refused: {}", name, cut_text(written.error().server_message, kLongestRefusal))});
+    sinks_.post({observation.job.key, observation.job.uid},
+                {true, Reason::kWorkloadRefused,
+                 fmt::format("Workload {} is refused: {}", kube::name_of(workload),
+                             cut_text(written.error().server_message, kLongestRefusal))});
   }
   return tl::unexpected(std::move(written).error());
 }

@@ -39,6 +39,8 @@ class Applier {
   [[nodiscard]] kube::ApiResult<void> apply(const Observation& observation, const Decision& decision);
 
  private:
+  using Write = kube::ApiResult<kube::Json> (kube::Api::*)(const kube::Resource&, const kube::Json&);
+
   kube::ApiResult<void> perform(const Observation& observation, const Action& action);
   kube::ApiResult<void> write_record(const Observation& observation, const GenerationRecord& record);
   kube::ApiResult<void> publish_plan(const kube::Json& plan_map);
@@ -47,13 +49,8 @@ class Applier {
   kube::ApiResult<void> accept_existing(const Observation& observation, const JobKey& pod);
   void note_refusal(const Observation& observation, const std::string& pod, const std::string& message);
   kube::ApiResult<void> delete_pod(const Observation& observation, const DeletePod& pod);
-  kube::ApiResult<void> perform_on_workload(const Observation& observation, const CreateWorkload& create);
-  kube::ApiResult<void> perform_on_workload(const Observation& observation, const ReplaceWorkload& replace);
-  kube::ApiResult<void> perform_on_workload(const Observation& observation, const ReplaceWorkloadStatus& replace);
-  kube::ApiResult<void> perform_on_workload(const Observation& observation, const DeleteWorkload& workload);
-  // Puts what the server has stored into the cache. A refusal becomes an event.
-  kube::ApiResult<void> keep_workload(const Observation& observation, const std::string& name,
-                                      kube::ApiResult<kube::Json> written);
+  // A refusal becomes an event.
+  kube::ApiResult<void> write_workload(const Observation& observation, const kube::Json& workload, Write write);
   kube::ApiResult<void> write_status(const Observation& observation, const JobStatus& status);
 
   kube::Api& api_;

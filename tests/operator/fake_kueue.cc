@@ -69,19 +69,16 @@ std::vector<Workload> FakeKueue::workloads() const {
 int FakeKueue::used(const std::string& flavor) const {
   int gpus = 0;
   for (const Workload& workload : workloads()) {
-    if (workload.has_reservation && workload.flavor == flavor)
-      gpus += std::min(workload.admitted_gpus, workload.asked_gpus - workload.returned_gpus);
+    if (workload.flavor == flavor) gpus += workload.reserved_gpus();
   }
   return gpus;
 }
 
 std::string FakeKueue::condition(const std::string& workload, const std::string& type) const {
   const Json object = world_.api_server.find("workloads", workload);
-  for (const Json& condition : kube::list_at(object, {"status", "conditions"})) {
-    if (condition["type"] == type)
-      return kube::text_at(condition, {"status"}) + " " + kube::text_at(condition, {"reason"});
-  }
-  return {};
+  const Json* condition = kube::find_condition(object, type);
+  return condition == nullptr ? ""
+                              : kube::text_at(*condition, {"status"}) + " " + kube::text_at(*condition, {"reason"});
 }
 
 void FakeKueue::write(Json object) { world_.api_server.put(kWorkloads, std::move(object)); }
@@ -131,9 +128,9 @@ void FakeKueue::evict_beyond_quota() {
     int left = 0;
     for (const Workload& workload : workloads()) {
       if (!workload.has_reservation || workload.flavor != flavor) continue;
-      left += std::min(workload.admitted_gpus, workload.asked_gpus - workload.returned_gpus);
+      left += workload.reserved_gpus();
       if (left <= quota) continue;
-      left -= workload.admitted_gpus;
+      left -= workload.reserved_gpus();
       if (!workload.is_evicted) evict(workload.name);
     }
   }

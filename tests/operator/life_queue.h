@@ -55,8 +55,7 @@ class LifeQueue {
   [[nodiscard]] int quota_of(const std::string& job_uid) const {
     int gpus = 0;
     for (const Workload& workload : kueue_->workloads()) {
-      if (kube::controller_uid(*workload.object) == job_uid && workload.has_reservation)
-        gpus += std::min(workload.admitted_gpus, workload.asked_gpus - workload.returned_gpus);
+      if (kube::controller_uid(*workload.object) == job_uid) gpus += workload.reserved_gpus();
     }
     return gpus;
   }

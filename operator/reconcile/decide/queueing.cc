@@ -59,17 +59,12 @@ int most_gpus(const Observation& observation) {
 // Returns whether a node with these labels could be of a pool that the job may use.
 bool allows_flavor(const Observation& observation, const Flavor& flavor) {
   const ResourceSpec& resources = observation.job.spec->resources;
-  const auto has_labels = [&](const Labels& labels) {
-    return std::ranges::all_of(flavor.labels, [&](const auto& label) {
-      const auto found = labels.find(label.first);
-      return found != labels.end() && found->second == label.second;
-    });
-  };
   const bool has_node = std::ranges::any_of(observation.cluster->nodes, [&](const NodeView& node) {
-    return resources.allows(node.pool) && node.labels != nullptr && has_labels(*node.labels);
+    return resources.allows(node.pool) && node.has_labels(flavor.labels);
   });
   return has_node || std::ranges::any_of(observation.cluster->pools, [&](const auto& pool) {
-           return resources.allows(pool.first) && has_labels(observation.cluster->labels_of_new_node(pool.first));
+           return resources.allows(pool.first) &&
+                  has_all(observation.cluster->labels_of_new_node(pool.first), flavor.labels);
          });
 }
 

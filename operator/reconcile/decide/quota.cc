@@ -46,22 +46,20 @@ class QuotaLeft {
   [[nodiscard]] bool has_flavor(const std::string& node, const PoolKey& pool, const std::string& flavor) const {
     const Labels& wanted = queue_.flavors.at(flavor).labels;
     const NodeView* view = node.empty() ? nullptr : cluster_.find_node(node);
-    if (view != nullptr) {
-      return std::ranges::all_of(wanted, [&](const auto& label) {
-        const std::string* value = view->find_label(label.first);
-        return value != nullptr && *value == label.second;
-      });
-    }
-    const Labels labels = cluster_.labels_of_new_node(pool);
-    return std::ranges::all_of(wanted, [&](const auto& label) {
-      const auto found = labels.find(label.first);
-      return found != labels.end() && found->second == label.second;
-    });
+    return view != nullptr ? view->has_labels(wanted) : has_all(labels_of_new_node(pool), wanted);
+  }
+
+  // A pool may have thousands of new nodes.
+  const Labels& labels_of_new_node(const PoolKey& pool) const {
+    const auto [known, is_new] = labels_of_new_nodes_.try_emplace(pool);
+    if (is_new) known->second = cluster_.labels_of_new_node(pool);
+    return known->second;
   }
 
   const ClusterView& cluster_;
   const QueueView& queue_;
   std::map<std::string, int> left_;
+  mutable std::map<PoolKey, Labels> labels_of_new_nodes_;
 };
 
 }  // namespace

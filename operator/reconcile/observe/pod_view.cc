@@ -54,20 +54,15 @@ std::string waiting_of(const Json& pod, const Json* trainer) {
     const std::string message = text_at(*trainer, {"state", "waiting", "message"});
     if (!reason.empty()) return message.empty() ? fmt::format("{}.", reason) : fmt::format("{}: {}", reason, message);
   }
-  for (const Json& condition : kube::list_at(pod, {"status", "conditions"})) {
-    const bool is_unscheduled =
-        text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"status"}) == "False";
-    if (is_unscheduled) return text_at(condition, {"message"});
-  }
-  return {};
+  const Json* scheduled = kube::find_condition(pod, "PodScheduled");
+  const bool is_unscheduled = scheduled != nullptr && text_at(*scheduled, {"status"}) == "False";
+  return is_unscheduled ? text_at(*scheduled, {"message"}) : "";
 }
 
 std::optional<Time> bound_at(const Json& pod) {
-  for (const Json& condition : kube::list_at(pod, {"status", "conditions"})) {
-    if (text_at(condition, {"type"}) != "PodScheduled" || text_at(condition, {"status"}) != "True") continue;
-    return parse_rfc3339(text_at(condition, {"lastTransitionTime"}));
-  }
-  return std::nullopt;
+  const Json* scheduled = kube::find_condition(pod, "PodScheduled");
+  if (scheduled == nullptr || text_at(*scheduled, {"status"}) != "True") return std::nullopt;
+  return parse_rfc3339(text_at(*scheduled, {"lastTransitionTime"}));
 }
 
 }  // namespace
