@@ -7,9 +7,9 @@ namespace sailor {
 
 NodeWatch::NodeWatch(const ClusterState& whole, const std::vector<NodeLifetime>& nodes) : nodes_(nodes) {
   for (const Pool& pool : whole.pools) {
-    WatchedPool watched{{}, pool.expected_node_lifetime(), pool.gpus_per_node, 0};
-    for (const NodeGroup& group : pool.nodes) watched.most_nodes += group.count;
-    pools_.push_back(watched);
+    int most_nodes = 0;
+    for (const NodeGroup& group : pool.nodes) most_nodes += group.count;
+    pools_.push_back({{}, pool.expected_node_lifetime(), pool.gpus_per_node, most_nodes});
   }
 }
 
@@ -35,33 +35,8 @@ void NodeWatch::observe(const std::vector<int>& usable, Seconds now) {
   usable_ = usable;
 }
 
-double NodeWatch::interruptions_per_second(const std::vector<int>& gpus_of_pools) const {
-  double per_second = 0;
-  for (std::size_t i = 0; i < pools_.size(); ++i) {
-    const WatchedPool& pool = pools_[i];
-    const int used = (gpus_of_pools[i] + pool.gpus_per_node - 1) / pool.gpus_per_node;
-    per_second += pool.history.interruptions_per_second(used, pool.declared_lifetime);
-  }
-  return per_second;
-}
-
 double NodeWatch::failures_per_hour(const std::vector<int>& gpus_of_pools) const {
-  return interruptions_per_second(gpus_of_pools) * outcomes_.unsaved_share() * 3600;
-}
-
-// No node can join a pool that has all its nodes.
-Seconds NodeWatch::time_until_change(const std::vector<int>& gpus_of_pools) const {
-  double per_second = interruptions_per_second(gpus_of_pools);
-  for (const WatchedPool& pool : pools_) {
-    if (pool.history.nodes < pool.most_nodes) per_second += pool.history.arrivals_per_second();
-  }
-  return Seconds(1 / per_second);
-}
-
-double NodeWatch::drops() const {
-  double drops = 0;
-  for (const WatchedPool& pool : pools_) drops += pool.history.drops;
-  return drops;
+  return interruptions_per_second(pools_, gpus_of_pools) * outcomes_.unsaved_share() * 3600;
 }
 
 }  // namespace sailor

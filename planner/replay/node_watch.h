@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/replan/node_history.h"
+#include "planner/replan/outlook.h"
 #include "planner/replay/timeline.h"
 
 namespace sailor {
@@ -23,22 +23,15 @@ class NodeWatch {
   // How often per hour a plan with this number of GPUs of each pool loses nodes whose state is not saved.
   [[nodiscard]] double failures_per_hour(const std::vector<int>& gpus_of_pools) const;
   // The expected time until such a plan loses nodes, or nodes join.
-  [[nodiscard]] Seconds time_until_change(const std::vector<int>& gpus_of_pools) const;
+  [[nodiscard]] Seconds time_until_change(const std::vector<int>& gpus_of_pools) const {
+    return sailor::time_until_change(pools_, gpus_of_pools);
+  }
   // NodeHistory::drops, summed over the pools.
-  [[nodiscard]] double drops() const;
+  [[nodiscard]] double drops() const { return drops_of(pools_); }
 
  private:
-  [[nodiscard]] double interruptions_per_second(const std::vector<int>& gpus_of_pools) const;
-
-  struct WatchedPool {
-    NodeHistory history;
-    Seconds declared_lifetime;
-    int gpus_per_node = 1;
-    int most_nodes = 0;
-  };
-
   const std::vector<NodeLifetime>& nodes_;
-  std::vector<WatchedPool> pools_;
+  std::vector<PoolOutlook> pools_;
   DropOutcomes outcomes_;
   std::vector<int> usable_;  // ascending
   bool has_begun_ = false;   // the nodes of the first call have not joined: they existed before
