@@ -254,7 +254,7 @@ void add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
              "how the job reacts to changes; all compares them (default: by the job's elasticity mode)");
   add_choice(*command, "--look-ahead", arguments.look_ahead, look_ahead,
              "whether live and restart judge changes by what the history of the nodes says; auto: once it says enough "
-             "(default off; all compares off with auto)");
+             "(default off; without --policy as the job says; all compares off with auto)");
   add_replay_times(*command, arguments.options);
   command
       ->add_option("--seed", arguments.options.seed,

@@ -109,18 +109,23 @@ bool is_ahead(ReplayPolicy policy) {
   return policy == ReplayPolicy::kLiveAhead || policy == ReplayPolicy::kRestartAhead;
 }
 
+LookAhead look_ahead_of(const ReplayArguments& arguments, const JobSpec& job) {
+  if (arguments.look_ahead) return *arguments.look_ahead;
+  if (arguments.policy == PolicyChoice::kOfJob) return job.look_ahead;
+  return arguments.policy == PolicyChoice::kAll ? LookAhead::kAuto : LookAhead::kOff;
+}
+
 // Several policies are played with looking ahead and without, unless it is off. Of a single policy, one of both is.
 Result<std::vector<ReplayPolicy>> played_policies(const ReplayArguments& arguments, const JobSpec& job) {
   std::vector<ReplayPolicy> policies = policies_of(arguments.policy, job);
-  if (arguments.look_ahead == LookAhead::kOff) std::erase_if(policies, is_ahead);
-  if (arguments.look_ahead.value_or(LookAhead::kOff) == LookAhead::kOff || policies.size() > 1) return policies;
-  const auto ahead = looking_ahead(policies.front());
-  if (!ahead) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--look-ahead: policy {} cannot look ahead; use it with live or restart",
-                            to_string(policies.front())));
-  }
-  return std::vector{*ahead};
+  const bool is_off = look_ahead_of(arguments, job) == LookAhead::kOff;
+  if (is_off) std::erase_if(policies, is_ahead);
+  if (is_off || policies.size() > 1) return policies;
+  if (const auto ahead = looking_ahead(policies.front())) return std::vector{*ahead};
+  if (!arguments.look_ahead) return policies;
+  return fail(ErrorCode::kInvalidArgument, fmt::format("--look-ahead: policy {} cannot look ahead; use it with live or "
+                                                       "restart",
+                                                       to_string(policies.front())));
 }
 
 Result<report::ReplayResults> results_of(Replay& replay, const std::vector<ReplayPolicy>& policies,
@@ -151,7 +156,7 @@ Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out, std
   };
   ReplayOptions options = arguments.options;
   options.prices = *prices;
-  options.look_ahead = arguments.look_ahead.value_or(LookAhead::kAuto);
+  options.look_ahead = look_ahead_of(arguments, world->job);
   auto replay = Replay::make(world->job, world->cluster, *traces, *world->simulator, options);
   if (!replay) return within(replay.error());
   const auto results = results_of(*replay, *policies, options.seed);

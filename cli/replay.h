@@ -18,7 +18,8 @@ struct ReplayArguments {
   std::vector<std::string> traces;             // "FILE", or "POOL=FILE"
   std::vector<std::string> prices;             // likewise
   PolicyChoice policy = PolicyChoice::kOfJob;  // by default, the policy of the job's elasticity mode
-  std::optional<LookAhead> look_ahead;         // becomes that of `options`; absent: kOff, and kAuto for kAll
+  // Becomes that of `options`. Absent: as the job says if `policy` is kOfJob, kAuto for kAll, and otherwise kOff.
+  std::optional<LookAhead> look_ahead;
   ReplayOptions options;
   Format format = Format::kTable;
 };

@@ -15,6 +15,8 @@ constexpr int kBytesVocabulary = 256;
 constexpr EnumName<ProvisioningPolicy> kPolicies[] = {{ProvisioningPolicy::kAny, "Any"},
                                                       {ProvisioningPolicy::kSpot, "Spot"},
                                                       {ProvisioningPolicy::kOnDemand, "OnDemand"}};
+constexpr EnumName<LookAhead> kLookAheads[] = {
+    {LookAhead::kAuto, "Auto"}, {LookAhead::kOff, "Off"}, {LookAhead::kOn, "On"}};
 constexpr EnumName<ElasticityMode> kModes[] = {
     {ElasticityMode::kLive, "Live"}, {ElasticityMode::kRestart, "Restart"}, {ElasticityMode::kOff, "Off"}};
 
@@ -134,6 +136,7 @@ Result<JobSpec> job_from_manifest(const Json& training_job) {
   JsonReader elasticity(reader.child("elasticity"), "spec.elasticity");
   job.elasticity = read_enum(elasticity, "mode", kModes, job.elasticity);
   job.redundancy = read_redundancy(elasticity);
+  job.look_ahead = read_enum(elasticity, "lookAhead", kLookAheads, job.look_ahead);
   job.streaming_slowdown_percent = slowdown_from(elasticity);
   for (const JsonReader* child : {&objective, &resources, &elasticity}) {
     if (child->error()) reader.absorb(*child->error());

@@ -81,6 +81,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.elasticity", kObject},
     {"spec.elasticity.mode", kText},
     {"spec.elasticity.redundancy", kText},
+    {"spec.elasticity.lookAhead", kText},
     {"spec.elasticity.streamingSlowdownPercent", kInteger, kOptional, between<1, 100>},
     {"spec.checkpoint", kObject},
     {"spec.checkpoint.path", kText, kRequired, absolute_path},

@@ -24,6 +24,9 @@ enum class ElasticityMode { kLive, kRestart, kOff };
 // kPeer: state that only one node holds is also kept in the memory of another node. kAuto: the planner keeps it there
 // if that costs less than the failures of nodes are expected to cost without it.
 enum class Redundancy { kAuto, kNone, kPeer };
+// Whether changes of plan, and the interval of automatic checkpoints, follow how long nodes have lived of late
+// (planner/replan/look_ahead.h). kAuto: once enough nodes were lost to tell.
+enum class LookAhead { kAuto, kOff, kOn };
 
 // Whether the job's setting allows a plan that has peer replicas (`has_peer_replicas`), or one that has none.
 bool allows_peer_replicas(Redundancy setting, bool has_peer_replicas);
@@ -137,6 +140,7 @@ struct JobSpec {
   ResourceSpec resources;
   ElasticityMode elasticity = ElasticityMode::kLive;
   Redundancy redundancy = Redundancy::kAuto;
+  LookAhead look_ahead = LookAhead::kAuto;
   int streaming_slowdown_percent = kStreamingSlowdownPercent;  // see Assignment
   CheckpointSpec checkpoint;
   bool suspend = false;

@@ -2,26 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <string_view>
 
+#include "core/model/job_spec.h"
 #include "core/model/units.h"
 
 namespace sailor {
 
-enum class LookAhead {
-  kOff,   // changes are judged as if every plan ran for PlanOptions::expected_lifetime
-  kOn,    // changes and the interval of checkpoints follow the history of the nodes
-  kAuto,  // as kOn while the history holds at least kEnoughDrops, else as kOff
-};
-
 // NodeHistory::drops, summed over the pools.
 inline constexpr double kEnoughDrops = 3;
 
-constexpr std::string_view to_string(LookAhead look_ahead) {
-  if (look_ahead == LookAhead::kOff) return "Off";
-  return look_ahead == LookAhead::kOn ? "On" : "Auto";
-}
-
+// kOff: changes are judged as if every plan ran for PlanOptions::expected_lifetime.
 constexpr bool looks_ahead(LookAhead look_ahead, double drops) {
   return look_ahead == LookAhead::kOn || (look_ahead == LookAhead::kAuto && drops >= kEnoughDrops);
 }

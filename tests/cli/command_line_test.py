@@ -87,7 +87,7 @@ class CommandLine(ProgramTest):
         self.assert_refused(sailor(*replay, f"us-west9-z/nvidia-l4/spot={trace}"), 2, "us-west9-z/nvidia-l4/spot")
         self.assert_refused(sailor(*replay, f"{pool}={trace}", "--trace", f"{pool}={trace}"), 2, "two files")
         report = json.loads(sailor(*replay, f"{pool}={trace}", "-o", "json").stdout)
-        self.assertEqual(report["policy"], "live")
+        self.assertEqual(report["policy"], "live-ahead")
         self.assertEqual(report["seconds"]["total"], 1200)
         # Of the GPUs that the job may use. The nodes that leave at 600 s are known to leave 15 s before.
         self.assertEqual([(period["from"], period["availableGpus"]) for period in report["periods"]], [(0, 64), (585, 44)])
@@ -111,6 +111,12 @@ class CommandLine(ProgramTest):
             for choice, name in (("off", policy), ("on", f"{policy}-ahead"), ("auto", f"{policy}-ahead")):
                 report = json.loads(sailor(*replay, "--policy", policy, "--look-ahead", choice).stdout)
                 self.assertEqual(report["policy"], name)
+        with open(JOB, encoding="utf-8") as job:
+            text = job.read()
+        for choice, name in (("'Off'", "live"), ("'On'", "live-ahead")):
+            own = self.write("own.yaml", text.replace("mode: Live", f"mode: Live, lookAhead: {choice}"))
+            own_replay = [argument if argument != JOB else own for argument in replay]
+            self.assertEqual(json.loads(sailor(*own_replay).stdout)["policy"], name)
         self.assert_refused(sailor(*replay, "--policy", "static", "--look-ahead", "on"), 2, "--look-ahead", "static")
         policies = json.loads(sailor(*replay, "--policy", "all", "--look-ahead", "off").stdout)["policies"]
         self.assertEqual(set(policies), {"live", "restart", "static", "varuna", "oracle"})

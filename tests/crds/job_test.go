@@ -40,7 +40,7 @@ func spec(t *testing.T, name string) map[string]any {
 
 func TestAMinimalJobGetsTheDocumentedDefaultsAndNoLimit(t *testing.T) {
 	create(t, "defaults", `, "activeDeadlineSeconds": null`)
-	want := `{"data":{"format":"Tokens","path":"/data/*.bin"},"elasticity":{"mode":"Live","redundancy":"Auto","streamingSlowdownPercent":10},"managedBy":"","maxRestarts":10,"model":{"name":"gpt2"},` +
+	want := `{"data":{"format":"Tokens","path":"/data/*.bin"},"elasticity":{"lookAhead":"Auto","mode":"Live","redundancy":"Auto","streamingSlowdownPercent":10},"managedBy":"","maxRestarts":10,"model":{"name":"gpt2"},` +
 		`"objective":{"type":"MaxThroughput"},"resources":{"minGpus":1,"provisioning":"Any"},"suspend":false,` +
 		`"training":{"activationCheckpointing":"Never","globalBatchSize":64,"onNonFinite":"Stop","optimizer":{"beta1":"0.9","beta2":"0.95","epsilon":"1e-8",` +
 		`"learningRate":"3e-4","name":"adamw","schedule":"Constant","warmupSteps":0,"weightDecay":"0.1"},"precision":"FP32","seed":1,` +

@@ -48,6 +48,14 @@ TEST(JobManifest, OmittedFieldsHaveTheirDefaults) {
   EXPECT_THAT(spec.training.microbatch_sizes, ElementsAre(1, 2, 4, 8, 16, 32, 64));
 }
 
+TEST(JobManifest, LooksAheadUnlessItSaysOtherwise) {
+  EXPECT_EQ(job("").value().look_ahead, LookAhead::kAuto);
+  EXPECT_EQ(job("  elasticity: {lookAhead: 'Off'}\n").value().look_ahead, LookAhead::kOff);
+  EXPECT_EQ(job("  elasticity: {lookAhead: 'On'}\n").value().look_ahead, LookAhead::kOn);
+  EXPECT_THAT(job("  elasticity: {lookAhead: Never}\n").error().message,
+              HasSubstr("spec.elasticity.lookAhead: \"Never\" is unknown; use one of Auto, Off, On"));
+}
+
 TEST(JobManifest, SlowdownWhileStateIsStreamedIsAPercentage) {
   EXPECT_EQ(job("").value().streaming_slowdown_percent, 10);
   EXPECT_EQ(job("  elasticity: {streamingSlowdownPercent: 25}\n").value().streaming_slowdown_percent, 25);
