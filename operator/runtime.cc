@@ -146,6 +146,7 @@ Result<PlannedJob> OperatorRuntime::search(const PlanQuestion& question, std::st
   plan_options.current = question.current;
   plan_options.current_cluster = question.current_cluster;
   if (question.is_urgent) plan_options.scope = SearchScope::kNearCurrent;
+  plan_options.expected_lifetime = question.lifetime;
   plan_options.budget = kPlanningBudget;
   return Planner(simulator).plan(question.job, question.cluster, plan_options, std::move(stop));
 }
@@ -238,7 +239,7 @@ void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
 
 // A thread of its own calls it, so that a slow API server delays neither jobs nor the renewal of the lease.
 void OperatorRuntime::write_pool_statuses(const std::stop_token& stop) {
-  while (!stop.stop_requested()) kube::interruptible_sleep(pool_statuses_.write(*observer_.cluster()), stop);
+  while (!stop.stop_requested()) kube::interruptible_sleep(pool_statuses_.write(observer_.fleet()), stop);
 }
 
 // Waits for the leadership, then reconciles until a stop (returns true) or until the leadership is lost (returns

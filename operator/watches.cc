@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/log/log.h"
-#include "operator/changes.h"
+#include "operator/model/changes.h"
 #include "operator/model/claims.h"
 #include "operator/model/names.h"
 #include "operator/model/rival.h"

@@ -14,6 +14,7 @@
 #include "operator/kube/object.h"
 #include "operator/model/cluster_view.h"
 #include "operator/model/job_status.h"
+#include "operator/model/pool_history.h"
 #include "operator/model/record.h"
 #include "operator/model/rival.h"
 #include "operator/model/scale_up.h"
@@ -104,6 +105,7 @@ struct PlanQuestion {
   std::optional<ClusterState> current_cluster;  // PlanOptions::current_cluster
   std::shared_ptr<const ProfileBook> profiles;
   bool is_urgent = false;  // the job does not train meanwhile, so the planner searches only near `current`
+  Seconds lifetime = PlanOptions().expected_lifetime;  // PlanOptions::expected_lifetime
   friend bool operator==(const PlanQuestion&, const PlanQuestion&) = default;
 };
 
@@ -153,7 +155,8 @@ struct Observation {
   std::map<std::string, AgentView> agents;  // by the UID of the pod
   std::optional<Time> protected_at;         // when this operator last wrote the credentials of the job; empty: never
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
-  std::shared_ptr<const ClusterView> cluster = std::make_shared<const ClusterView>();  // shared with other jobs
+  std::shared_ptr<const ClusterView> cluster = std::make_shared<const ClusterView>();        // shared with other jobs
+  std::shared_ptr<const PoolHistories> histories = std::make_shared<const PoolHistories>();  // likewise
   std::optional<QueueView> queue;  // empty: the job is in no queue of Kueue
   std::vector<Rival> rivals;       // the other jobs that may use GPUs, the one that comes first of all jobs first
   std::shared_ptr<const ProfileBook> profiles;

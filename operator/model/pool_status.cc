@@ -23,7 +23,15 @@ std::string message_about(const ClusterView& view, const PoolDeclaration& declar
   return fmt::format("GpuPool {} declares the same pool. Delete one of the two.", other->second.name);
 }
 
-PoolStatus status_of(const ClusterView& view, const std::map<PoolKey, PoolUse>& uses, const Json& gpu_pool) {
+void add_history(PoolStatus& status, const PoolHistories& histories, const PoolDeclaration& declared) {
+  const auto history = histories.find(declared.key);
+  if (history == histories.end()) return;
+  status.history = history->second;
+  status.node_lifetime = history->second.node_lifetime(pool_of(declared, 0).expected_node_lifetime());
+}
+
+PoolStatus status_of(const PoolStatusInput& input, const std::map<PoolKey, PoolUse>& uses, const Json& gpu_pool) {
+  const ClusterView& view = input.view;
   PoolStatus status;
   status.spec_generation = kube::integer_at(gpu_pool, {"metadata", "generation"});
   const auto declared = pool_from_manifest(gpu_pool);
@@ -39,6 +47,7 @@ PoolStatus status_of(const ClusterView& view, const std::map<PoolKey, PoolUse>& 
       status.awaited = found->second;
     if (const auto found = view.refusals.find(declared->key); found != view.refusals.end())
       status.refusal = found->second;
+    add_history(status, input.histories, *declared);
   } else {
     status.message = message_about(view, *declared);
   }
@@ -47,10 +56,10 @@ PoolStatus status_of(const ClusterView& view, const std::map<PoolKey, PoolUse>& 
 
 }  // namespace
 
-std::map<std::string, PoolStatus> pool_statuses(const ClusterView& view, const std::vector<kube::Object>& gpu_pools) {
-  const auto uses = use_of_pools(view);
+std::map<std::string, PoolStatus> pool_statuses(const PoolStatusInput& input) {
+  const auto uses = use_of_pools(input.view);
   std::map<std::string, PoolStatus> statuses;
-  for (const kube::Object& pool : gpu_pools) statuses[kube::name_of(*pool)] = status_of(view, uses, *pool);
+  for (const kube::Object& pool : input.gpu_pools) statuses[kube::name_of(*pool)] = status_of(input, uses, *pool);
   return statuses;
 }
 
@@ -70,6 +79,10 @@ Json to_json(const PoolStatus& status) {
   if (const auto& refusal = status.refusal) {
     json["lastRefusal"] = {
         {"time", to_rfc3339(refusal->since)}, {"retryTime", to_rfc3339(refusal->until)}, {"message", refusal->message}};
+  }
+  if (status.history) {
+    json["history"] = to_json(*status.history);
+    json["expectedNodeLifetimeHours"] = fmt::format("{:.4g}", status.node_lifetime / Seconds(3600));
   }
   if (!status.message.empty()) json["message"] = status.message;
   return json;

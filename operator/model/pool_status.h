@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "operator/model/cluster_view.h"
+#include "operator/model/pool_history.h"
 
 namespace sailor {
 
@@ -18,12 +19,21 @@ struct PoolStatus {
   bool is_list_price = false;                   // the spec states no price
   AwaitedNodes awaited;                         // zero pods: no job waits for a node of the pool
   std::optional<PoolRefusal> refusal;           // the last one that a record remembers
+  std::optional<NodeHistory> history;           // absent: the pool has had no node that the operator used
+  Seconds node_lifetime;                        // expected by it; zero without a history
   std::string message;                          // why the operator does not use the pool; empty: it does
   friend bool operator==(const PoolStatus&, const PoolStatus&) = default;
 };
 
-// Returns the statuses by the name of the GpuPool. The view was made from these GpuPools.
-std::map<std::string, PoolStatus> pool_statuses(const ClusterView& view, const std::vector<kube::Object>& gpu_pools);
+// The view was made from these GpuPools.
+struct PoolStatusInput {
+  const ClusterView& view;
+  const PoolHistories& histories;
+  const std::vector<kube::Object>& gpu_pools;
+};
+
+// Returns the statuses by the name of the GpuPool.
+std::map<std::string, PoolStatus> pool_statuses(const PoolStatusInput& input);
 
 kube::Json to_json(const PoolStatus& status);
 

@@ -129,6 +129,19 @@ PoolRefusal pool_refusal_from(const Json& json) {
   return {pool_from(json.at("pool")), time_from(json.at("since")), time_from(json.at("until")), json.at("message")};
 }
 
+Json forgone_json(const Forgone& forgone) {
+  return {{"seconds", forgone.before_since.value()},
+          {"since", time_text(forgone.since)},
+          {"share", forgone.share},
+          {"plan", forgone.plan},
+          {"changeAt", time_text(forgone.change_at)}};
+}
+
+Forgone forgone_from(const Json& json) {
+  return {Seconds(json.at("seconds").get<double>()), time_from(json.at("since")), json.at("share"), json.at("plan"),
+          time_from(json.at("changeAt"))};
+}
+
 Json slow_gpu_json(const SlowGpu& slow) {
   return {{"nodeUid", slow.node_uid},
           {"gpu", slow.gpu},
@@ -240,7 +253,8 @@ GenerationRecord record_from(const Json& json) {
   record.unresponsive_at_step = json.value("unresponsiveAtStep", record.unresponsive_at_step);
   record.not_before = time_from(json.at("notBefore"));
   record.quarantined_nodes = list_from<QuarantinedNode>(json.at("quarantinedNodes"), quarantined_node_from);
-  // Older operators did not write these two.
+  // Older operators did not write these three.
+  if (json.contains("forgone")) record.forgone = forgone_from(json.at("forgone"));
   record.slow_gpus = list_from<SlowGpu>(json.value("slowGpus", Json::array()), slow_gpu_from);
   record.pool_refusals = list_from<PoolRefusal>(json.value("poolRefusals", Json::array()), pool_refusal_from);
   record.unreachable_pods = json.value("unreachablePods", record.unreachable_pods);
@@ -275,6 +289,7 @@ Json to_json(const GenerationRecord& record) {
                {"poolRefusals", list_json(record.pool_refusals, pool_refusal_json)},
                {"slowGpus", list_json(record.slow_gpus, slow_gpu_json)},
                {"unreachablePods", record.unreachable_pods}});
+  if (record.forgone != Forgone()) json["forgone"] = forgone_json(record.forgone);
   if (record.running) json["running"] = generation_json(*record.running);
   return json;
 }

@@ -11,6 +11,7 @@
 // computes the same one.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -122,6 +123,20 @@ struct SlowGpu {
   [[nodiscard]] bool is_slow() const { return slowdown > 1; }
 };
 
+// What a job forgoes because it postpones a change to a better plan (planner/replan/look_ahead.h).
+struct Forgone {
+  Seconds before_since;  // forgone from when the job adopted its plan until `since`
+  Time since;
+  double share = 0;  // of the time after `since`; 0: no better plan waits
+  std::string plan;  // the GPUs of the plan that waits, for people
+  Time change_at;    // when the job changes to it at the latest
+  friend bool operator==(const Forgone&, const Forgone&) = default;
+
+  [[nodiscard]] Seconds until(Time now) const {
+    return before_since + Seconds(share * std::max(0.0, seconds_between(since, now)));
+  }
+};
+
 // One numbered plan of a job, with its placement.
 struct Generation {
   std::int64_t generation = 0;
@@ -197,6 +212,7 @@ struct GenerationRecord : Generation {
   std::vector<QuarantinedNode> quarantined_nodes;
   std::vector<PoolRefusal> pool_refusals;  // at most one of each pool
   std::vector<SlowGpu> slow_gpus;
+  Forgone forgone;
   std::set<std::string>
       unreachable_pods;  // the UIDs of pods that answer the operator but not all peers; they do not take part
 

@@ -112,6 +112,9 @@ Result<void> check_all(const GenerationRecord& record) {
   for (const SlowGpu& slow : record.slow_gpus) {
     if (auto checked = check_slow_gpu(slow); !checked) return checked;
   }
+  const Forgone& forgone = record.forgone;
+  if (!is_between(forgone.share, 0, 1) || !(forgone.before_since >= Seconds(0)))
+    return damaged("{} s forgone, and {} of the time", forgone.before_since.value(), forgone.share);
   if (!is_between(record.last_issued, 0, kLargestGeneration)) return damaged("lastIssued {}", record.last_issued);
   if (record.restarts < 0) return damaged("restarts {}", record.restarts);
   return {};

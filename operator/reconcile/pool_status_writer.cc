@@ -27,9 +27,9 @@ kube::ApiResult<void> PoolStatusWriter::write_status(const Json& pool, const Jso
   return {};
 }
 
-std::chrono::milliseconds PoolStatusWriter::write(const ClusterView& view) {
+std::chrono::milliseconds PoolStatusWriter::write(const FleetSnapshot& fleet) {
   const auto pools = caches_.pools.all();
-  const auto statuses = pool_statuses(view, pools);
+  const auto statuses = pool_statuses({*fleet.cluster, *fleet.histories, pools});
   std::erase_if(failures_, [&](const auto& failure) { return !statuses.contains(failure.first); });
   for (const kube::Object& pool : pools) {
     const std::string name = kube::name_of(*pool);

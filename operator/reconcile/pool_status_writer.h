@@ -7,8 +7,8 @@
 #include <string>
 
 #include "operator/kube/api.h"
-#include "operator/model/cluster_view.h"
 #include "operator/reconcile/observe/caches.h"
+#include "operator/reconcile/observe/fleet.h"
 
 namespace sailor {
 
@@ -23,7 +23,7 @@ class PoolStatusWriter {
   // Writes each status that differs from the stored one, and puts what it has written into the caches. Returns the time
   // to wait before the next call, which repeats what has failed: five seconds, so that a pool that changes all the time
   // causes few writes, or longer if the API server asks for it.
-  std::chrono::milliseconds write(const ClusterView& view);
+  std::chrono::milliseconds write(const FleetSnapshot& fleet);
 
  private:
   kube::ApiResult<void> write_status(const kube::Json& pool, const kube::Json& status);

@@ -1,6 +1,7 @@
 // The rules by which a running job changes its plan. The operator decides by them, and `sailor replay` plays them.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/model/job_spec.h"
@@ -24,6 +25,14 @@ inline double figure_for(const Objective& objective, const PlanFigures& figures)
 // The hysteresis of voluntary changes: whether a job that could go on by its plan moves to another one.
 inline bool is_clearly_better(const Objective& objective, const PlanFigures& present, const PlanFigures& other) {
   return is_worth_moving(figure_for(objective, present), figure_for(objective, other));
+}
+
+// What is assumed of a restart: the time from the start of pods until all workers have loaded the checkpoint.
+inline constexpr Seconds kAssumedRestart{60};
+
+// How long a job stops for a change of plan. `live` is the planner's estimate for a live change.
+constexpr Seconds pause_of_change(ElasticityMode mode, Seconds live) {
+  return mode == ElasticityMode::kRestart ? std::max(live, kAssumedRestart) : live;
 }
 
 // Whether a job that lost a part of its GPUs saves its state and releases the others. `has_plan` says whether a plan

@@ -36,6 +36,11 @@ void NodeHistory::add_lost(Seconds now, int count) {
   last_drop = now;
 }
 
+void NodeHistory::add_removed(Seconds now, int count) {
+  pass_until(now);
+  nodes -= count;
+}
+
 Seconds NodeHistory::node_lifetime(Seconds assumed) const {
   return (node_time + assumed * kAssumedLosses) / (losses + kAssumedLosses);
 }

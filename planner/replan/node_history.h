@@ -28,6 +28,8 @@ struct NodeHistory {
   void pass_until(Seconds now);
   void add_joined(Seconds now, int count);
   void add_lost(Seconds now, int count);
+  // Nodes leave, but were not lost: they were not needed any more.
+  void add_removed(Seconds now, int count);
 
   // The expected time until a node is lost, from any time on: (node_time + w * assumed) / (losses + w), where `assumed`
   // is the lifetime without a history and w is kAssumedLosses.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planner/planner.h"
+#include "planner/replan/change_rules.h"
 #include "planner/replan/look_ahead.h"
 #include "planner/replay/replay_report.h"
 #include "planner/replay/timeline.h"
@@ -38,7 +39,8 @@ ReplayPolicy policy_of(ElasticityMode mode);
 std::optional<ReplayPolicy> looking_ahead(ReplayPolicy policy);
 
 struct ReplayOptions {
-  Seconds restart{60};     // from the start of pods and processes until all workers have loaded the checkpoint
+  Seconds restart =
+      kAssumedRestart;     // from the start of pods and processes until all workers have loaded the checkpoint
   Seconds planning{0.5};   // the time for which a job that lost GPUs waits for its new plan
   Seconds node_start{60};  // from when a new node exists until workers can start on it
   Seconds notice{15};      // how long before its end a node is known to leave

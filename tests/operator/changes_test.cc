@@ -1,5 +1,5 @@
 // Which changes of objects make the operator look at jobs.
-#include "operator/changes.h"
+#include "operator/model/changes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -104,6 +104,26 @@ TEST_F(FleetOfJobs, ViewIsTheSameWhileNothingChanges) {
   EXPECT_EQ(look().contenders, before.contenders);
 }
 
+TEST_F(FleetOfJobs, ViewIsTheSameIfOnlyTheStatusOfAPoolChanges) {
+  Json pool = {{"metadata", {{"name", "t4"}, {"uid", "uid-t4"}, {"resourceVersion", "1001"}}},
+               {"spec",
+                {{"region", "us-central1"},
+                 {"zone", "us-central1-a"},
+                 {"accelerator", "nvidia-tesla-t4"},
+                 {"provisioning", "Spot"},
+                 {"gpusPerNode", 2}}}};
+  caches.pools.put(pool);
+  const FleetSnapshot before = look();
+  pool["metadata"]["resourceVersion"] = "1002";
+  pool["status"] = {{"readyNodes", 2}};
+  caches.pools.put(pool);
+  EXPECT_EQ(look().cluster, before.cluster);
+  pool["metadata"]["resourceVersion"] = "1003";
+  pool["spec"]["maxNodes"] = 5;
+  caches.pools.put(pool);
+  EXPECT_NE(look().cluster, before.cluster);
+}
+
 TEST_F(FleetOfJobs, NodeThatHasChangedKeepsTheUseOfItsGpus) {
   put_pod("pod", "a", 1);
   static_cast<void>(look());

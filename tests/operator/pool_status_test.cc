@@ -49,7 +49,16 @@ TEST_F(PoolStatuses, ShowReadyNodesGpusAndPrice) {
                                            {"readyNodes", 3},
                                            {"gpus", gpus(7, 3, 4)},
                                            {"pricePerGpuHour", "0.125"},
-                                           {"priceSource", "Spec"}}));
+                                           {"priceSource", "Spec"},
+                                           {"expectedNodeLifetimeHours", "24"},
+                                           {"history",
+                                            {{"time", to_rfc3339(world.now)},
+                                             {"nodes", 3},
+                                             {"losses", 0},
+                                             {"drops", 0},
+                                             {"arrivals", 1},
+                                             {"nodeHours", 0},
+                                             {"lastArrivalTime", to_rfc3339(world.now)}}}}));
 }
 
 TEST_F(PoolStatuses, GpusOfNodesThatNoJobCanUseAreNotFree) {

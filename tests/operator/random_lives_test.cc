@@ -127,6 +127,8 @@ class Life {
     if (below(2) == 0) spec["training"] = {{"globalBatchSize", 16}, {"sequenceLength", 32}, {"steps", 1'000'000}};
     if (below(3) != 0) spec["checkpoint"] = {{"path", "/checkpoints"}};
     if (below(3) == 0) spec["elasticity"] = {{"mode", below(2) == 0 ? "Restart" : "Off"}};
+    if (below(2) == 0) spec["elasticity"]["lookAhead"] = "On";
+    world_.pause = Seconds(100 * below(4));
     const Json labels = queue_.labels();
     world_.add_job(spec, labels);
     say(fmt::format("add {} {} {}", name, labels.dump(), spec.dump()));

@@ -30,7 +30,7 @@ constexpr std::pair<const char*, const char*> kOwnedKinds[] = {
     {"networkpolicies", "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"}};
 
 // One stage, a replica on every GPU, or on as many as the job may use: the more and the faster GPUs, the faster.
-Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass) {
+Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass, Seconds pause) {
   const auto& zones = question.job.resources.zones;
   std::vector<Pool> pools = question.cluster.pools;
   std::erase_if(pools,
@@ -54,6 +54,7 @@ Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass
   planned.estimate.iteration = Seconds(1 / speed);
   planned.estimate.cost_per_hour = DollarsPerHour(used);
   planned.bound_throughput = used;
+  if (planned.plan != question.current) planned.pause = pause;
   planned.alternatives = {{planned.plan, planned.estimate}};
   for (int fewer = used - 1; fewer > 0; --fewer) {
     EstimatedPlan& other = planned.alternatives.emplace_back(planned.alternatives.front());
@@ -131,7 +132,7 @@ struct World::Operator {
               const bool is_infeasible = world.infeasible_jobs.contains(question.job.key.name);
               answers.push_back({question,
                                  is_infeasible ? fail(ErrorCode::kInfeasible, "the model does not fit")
-                                               : search(question, world.forward_pass),
+                                               : search(question, world.forward_pass, world.pause),
                                  world.now});
             },
             [this](const JobKey&, const UpdateCallback& tell) {
@@ -346,7 +347,7 @@ std::function<bool()> World::reconcile_later() {
 
 std::function<std::chrono::milliseconds()> World::write_pool_statuses_later() {
   refresh_caches();
-  return [paused = operator_, view = operator_->observer.cluster()] { return paused->pool_statuses.write(*view); };
+  return [paused = operator_, fleet = operator_->observer.fleet()] { return paused->pool_statuses.write(fleet); };
 }
 
 void World::settle() {

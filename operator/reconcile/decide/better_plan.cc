@@ -8,6 +8,7 @@
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/competition.h"
 #include "operator/reconcile/decide/next_generation.h"
+#include "operator/reconcile/decide/postponed_change.h"
 #include "operator/reconcile/decide/stragglers.h"
 #include "planner/replan/change_rules.h"
 
@@ -70,9 +71,14 @@ std::optional<PolicyResult> change_to_better_plan(const Observation& observation
   const BetterPlan better = look_for_better_plan_with_growth(observation, record, query);
   if (!better.is_found) {
     merge(result, ask_planner(better.lookup));
+    if (better.lookup.answer != nullptr) merge(result, end_postponement(observation));
     return result;
   }
   const PlanAnswer& answer = *better.lookup.answer;
+  if (auto postponed = postpone_change(observation, *answer.result)) {
+    merge(result, *std::move(postponed));
+    return result;
+  }
   const Cause cause = cause_of(observation, answer.result->plan);
   return mode == ElasticityMode::kRestart ? save_and_release_gpus(observation, record, cause)
                                           : adopt_plan(observation, record, answer, better.query, cause);

@@ -50,12 +50,21 @@ std::string slow_part(const Plan& plan) {
   return text;
 }
 
+// Says why the job does not change to a better plan that it knows; empty: it knows none.
+std::string postponed_part(const Forgone& forgone) {
+  if (forgone.share == 0) return {};
+  return fmt::format(
+      " A plan that is {:.0f} % better waits until {} at the latest, because nodes are expected to change again soon: "
+      "{}.",
+      forgone.share * 100, to_rfc3339(forgone.change_at), forgone.plan);
+}
+
 Condition planned(const Observation& observation, const GenerationRecord& record) {
   return yes(Reason::kPlanned,
-             fmt::format("Generation {} uses {} of {} in {}{}: {}{}", record.generation,
+             fmt::format("Generation {} uses {} of {} in {}{}: {}{}{}", record.generation,
                          count_of(gpu_count(record.plan), "GPU"), count_of(node_pools(record.plan), "pool"),
                          count_of(std::ssize(record.placement.slots), "pod"), slow_part(record.plan), record.message,
-                         plan_map_problem(observation)));
+                         postponed_part(record.forgone), plan_map_problem(observation)));
 }
 
 // Returns the problem that a training worker reports, usually that it cannot write a checkpoint; empty: no problem.

@@ -4,6 +4,7 @@
 
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/disruption.h"
+#include "operator/reconcile/decide/job_outlook.h"
 #include "operator/reconcile/decide/placement.h"
 #include "operator/reconcile/decide/quarantine.h"
 #include "operator/reconcile/decide/quota.h"
@@ -135,7 +136,12 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
   next.plan = planned.plan;
   next.schedule_times = planned.schedule_times;
   next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);
+  if (const auto outlook = JobOutlook::of(observation)) {
+    const double expected = outlook->failures_per_hour(gpus_by_pool(next.plan));
+    next.summary.failures_per_hour = std::max(next.summary.failures_per_hour, expected);
+  }
   next.summary.others = other_plans(planned);
+  next.forgone = {};
   next.placement = std::move(*placed.placement);
   return begin_generation(observation, std::move(next));
 }

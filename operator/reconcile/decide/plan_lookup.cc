@@ -1,10 +1,12 @@
 #include "operator/reconcile/decide/plan_lookup.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ranges>
 
 #include <fmt/format.h>
 
+#include "operator/reconcile/decide/job_outlook.h"
 #include "operator/reconcile/decide/quota.h"
 #include "operator/reconcile/decide/running_plan.h"
 
@@ -23,6 +25,7 @@ const PlanAnswer* find_overtaken_plan(const Observation& observation, const Plan
     PlanQuestion same = answer.question;
     same.cluster = question.cluster;
     same.current_cluster = question.current_cluster;
+    same.lifetime = question.lifetime;
     if (same != question) continue;
     const auto placement = place({observation.job.key.name, answer.result->plan, nodes, *observation.cluster, {}});
     if (placement) return &answer;
@@ -54,15 +57,28 @@ PlanLookup look_up_within_quota(PlanQuestion question, const Observation& observ
   return look_up(std::move(question), observation, nodes);
 }
 
+// Over how long a job that does not train spreads the pause of its next plan: until that plan is expected to change. It
+// is rounded to a power of two, so that the question does not change all the time.
+Seconds lifetime_of_next_plan(const Observation& observation, const std::vector<UsableNode>& nodes) {
+  constexpr Seconds kLongest = PlanOptions().expected_lifetime;
+  const auto outlook = JobOutlook::of(observation);
+  if (!outlook) return kLongest;
+  std::map<PoolKey, int> gpus;
+  for (const UsableNode& node : nodes) gpus[node.pool] += node.gpus;
+  const Seconds expected = outlook->time_until_change(gpus);
+  return std::min(kLongest, Seconds(std::exp2(std::round(std::log2(expected.value())))));
+}
+
 }  // namespace
 
 PlanLookup look_up_plan(const Observation& observation, const std::vector<UsableNode>& nodes,
                         const std::optional<Plan>& current, Urgency urgency) {
-  return look_up_within_quota({.cluster = cluster_of(nodes, *observation.cluster),
-                               .current = current,
-                               .profiles = observation.profiles,
-                               .is_urgent = urgency == Urgency::kStopped},
-                              observation, nodes);
+  PlanQuestion question{.cluster = cluster_of(nodes, *observation.cluster),
+                        .current = current,
+                        .profiles = observation.profiles,
+                        .is_urgent = urgency == Urgency::kStopped};
+  if (question.is_urgent) question.lifetime = lifetime_of_next_plan(observation, nodes);
+  return look_up_within_quota(std::move(question), observation, nodes);
 }
 
 PlanLookup look_up_better_plan(const Observation& observation, const Generation& running, const NodeQuery& query) {

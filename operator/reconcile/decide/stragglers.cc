@@ -10,6 +10,7 @@
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/slow_gpus.h"
 #include "planner/problem/worth_moving.h"
+#include "planner/replan/change_rules.h"
 
 namespace sailor {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 // A slow GPU stays slow for ten minutes on average (Greyhound), and one that has been slow for longer probably stays so
 // for as long again.
 constexpr std::chrono::seconds kUsualLength = std::chrono::minutes(10);
-constexpr Seconds kPauseOfRestart{60};
 
 const SlowGpu* find_slow(const GenerationRecord& record, const std::string& node_uid, int gpu) {
   const auto found = std::ranges::find_if(record.slow_gpus, [&](const SlowGpu& slow) {
@@ -76,8 +76,7 @@ bool is_worth_its_pause(double present, double other, Seconds pause, std::chrono
 
 bool is_better(const Observation& observation, const PlannedJob& other, const SlowRoles& slow) {
   const double present = present_step_seconds(observation, slow);
-  const bool restarts = observation.job.spec->elasticity == ElasticityMode::kRestart;
-  const Seconds pause = restarts ? std::max(other.pause, kPauseOfRestart) : other.pause;
+  const Seconds pause = pause_of_change(observation.job.spec->elasticity, other.pause);
   const std::chrono::duration<double> lifetime =
       std::max<std::chrono::duration<double>>(kUsualLength, observation.now - slow.since);
   if (!std::holds_alternative<MinimizeCost>(observation.job.spec->objective)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "operator/model/changes.h"
 #include "operator/model/claims.h"
 #include "operator/model/scheduling_rules.h"
 #include "operator/render/pod.h"
@@ -27,7 +28,8 @@ Fleet::Fleet(Caches& caches, Sources sources) : caches_(caches), sources_(std::m
     const std::lock_guard lock(changes_mutex_);
     changes_.nodes.insert(kube::name_of(now == nullptr ? *before : *now));
   });
-  caches_.pools.on_change([this](const Json*, const Json*) {
+  caches_.pools.on_change([this](const Json* before, const Json* now) {
+    if (!changes_pool(before, now)) return;
     const std::lock_guard lock(changes_mutex_);
     changes_.all_nodes = true;
   });
@@ -151,7 +153,7 @@ FleetSnapshot Fleet::look(Time now) {
   const bool jobs_changed = changes.all_jobs || !changes.jobs.empty();
   const bool nodes_changed = changes.all_nodes || !changes.nodes.empty();
   if (jobs_changed) read_jobs(changes);
-  if (!jobs_changed && !nodes_changed && changes.users.empty()) return {view_, contenders_};
+  if (!jobs_changed && !nodes_changed && changes.users.empty()) return {view_, contenders_, pools_.histories()};
   ClusterView& view = writable_view();
   const bool is_new = nodes_changed && read_nodes(view, changes);
   if (jobs_changed || is_new) read_claims(view, changes.users);
@@ -163,7 +165,12 @@ FleetSnapshot Fleet::look(Time now) {
     for (const kube::Object& pod : pods_on("")) count_awaited_node(view.awaited, *pod);
   }
   if (nodes_changed) notices_.complete(view, now);
-  return {view_, contenders_};
+  if (is_new) {
+    pools_.observe_all(view, caches_.pools.all(), now);
+  } else {
+    pools_.observe(view, changes.nodes, now);
+  }
+  return {view_, contenders_, pools_.histories()};
 }
 
 }  // namespace sailor

@@ -16,6 +16,7 @@
 #include "operator/model/rival.h"
 #include "operator/reconcile/observe/caches.h"
 #include "operator/reconcile/observe/node_notices.h"
+#include "operator/reconcile/observe/pool_watch.h"
 
 namespace sailor {
 
@@ -29,6 +30,7 @@ struct Contender {
 struct FleetSnapshot {
   std::shared_ptr<const ClusterView> cluster;
   std::vector<std::shared_ptr<const Contender>> contenders;  // the one that comes first of all jobs first
+  std::shared_ptr<const PoolHistories> histories;
 };
 
 // Any thread may call the functions.
@@ -73,6 +75,7 @@ class Fleet {
   Changes changes_;
   std::mutex mutex_;  // guards all that follows
   NodeNotices notices_;
+  PoolWatch pools_;
   std::shared_ptr<ClusterView> view_ = std::make_shared<ClusterView>();
   std::map<JobKey, std::shared_ptr<const Contender>> contender_of_;
   std::vector<std::shared_ptr<const Contender>> contenders_;

@@ -112,8 +112,6 @@ Observer::Observer(Caches& caches, OperatorSettings settings, ObserverSources so
                       .priority = [this](const Json& job) { return priority_of(job); },
                       .least_capability = settings_.least_capability}) {}
 
-std::shared_ptr<const ClusterView> Observer::cluster() const { return fleet_.look(sources_.clock()).cluster; }
-
 JobPriority Observer::priority_of(const Json& job) const {
   const std::string name = priority_class_of(job);
   if (!name.empty()) {
@@ -270,6 +268,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   FleetSnapshot fleet = fleet_.look(observation.now);
   observation.rivals = rivals_.rivals_of(observation.job.uid, fleet, sources_.monotonic());
   observation.cluster = std::move(fleet.cluster);
+  observation.histories = std::move(fleet.histories);
   observation.job.priority = priority_of(*object);
   read_queue(observation, *object);
   observation.profiles = sources_.profiles();

@@ -33,7 +33,8 @@ class Observer {
 
   // Returns nothing if the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
-  [[nodiscard]] std::shared_ptr<const ClusterView> cluster() const;
+  [[nodiscard]] FleetSnapshot fleet() const { return fleet_.look(sources_.clock()); }
+  [[nodiscard]] std::shared_ptr<const ClusterView> cluster() const { return fleet().cluster; }
   // Returns the record of the job with this UID, or an error if it does not exist (kNotFound) or cannot be used. The
   // operator also uses it to decide whether to renew a lease.
   [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;

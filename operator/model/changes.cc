@@ -1,4 +1,4 @@
-#include "operator/changes.h"
+#include "operator/model/changes.h"
 
 #include <algorithm>
 #include <array>
