@@ -222,7 +222,10 @@ void OperatorRuntime::start_callback_server() {
 void OperatorRuntime::update_metrics() {
   metrics_.queue(queue_.depth(), queue_.statistics());
   metrics_.leads(options_.lease_name, may_write());
-  if (caches_.are_synced()) metrics_.cluster(*observer_.cluster());
+  if (caches_.are_synced()) {
+    const FleetSnapshot fleet = observer_.fleet();
+    metrics_.cluster(*fleet.cluster, *fleet.histories);
+  }
   metrics_.process();
 }
 

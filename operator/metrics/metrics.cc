@@ -11,10 +11,6 @@ constexpr const char* kController = "trainingjob";
 const prometheus::Histogram::BucketBoundaries kSeconds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                                           0.5,   1,     2.5,  5,     10,   30};
 
-void raise_to(prometheus::Counter& counter, double value) {
-  if (value > counter.Value()) counter.Increment(value - counter.Value());
-}
-
 }  // namespace
 
 Metrics::Metrics()
@@ -74,9 +70,9 @@ void Metrics::queue(std::size_t depth, const QueueStatistics& statistics) {
 
 void Metrics::leads(const std::string& lease, bool is_leader) { leader_.add({{"name", lease}}).Set(is_leader ? 1 : 0); }
 
-void Metrics::cluster(const ClusterView& view) {
+void Metrics::cluster(const ClusterView& view, const PoolHistories& histories) {
   const std::scoped_lock lock(mutex_);
-  pools_->note(view);
+  pools_->note(view, histories);
 }
 
 void Metrics::process() { process_->update(); }

@@ -29,7 +29,7 @@ class Metrics {
   void waited(double seconds);  // a key was in the work queue for this long
   void queue(std::size_t depth, const QueueStatistics& statistics);
   void leads(const std::string& lease, bool is_leader);
-  void cluster(const ClusterView& view);
+  void cluster(const ClusterView& view, const PoolHistories& histories);
   void process();                  // updates the metrics of this process
   void forget(const JobKey& job);  // removes the series of a job that is gone
 

@@ -57,24 +57,10 @@ void PoolSeries::note_gpus(const ClusterView& view) {
   }
 }
 
-// A spot node counts once: when its end is announced, or when it is gone. It does not count if it is removed on
-// purpose.
-void PoolSeries::count_preemptions(const ClusterView& view) {
-  std::map<std::string, SpotNode> now;
-  for (const NodeView& node : view.nodes) {
-    if (node.pool.provisioning != Provisioning::kSpot) continue;
-    const auto before = spot_nodes_.find(node.uid);
-    const bool was_counted = before != spot_nodes_.end() && before->second.is_counted;
-    const bool is_preempted = node.is_terminating && !node.is_removed_on_purpose();
-    if (is_preempted && !was_counted && has_seen_nodes_) preemptions_of(node.pool).Increment();
-    now[node.uid] = {node.pool, node.is_removed_on_purpose(), is_preempted || was_counted};
+void PoolSeries::note_preemptions(const PoolHistories& histories) {
+  for (const auto& [key, history] : histories) {
+    if (key.provisioning == Provisioning::kSpot) raise_to(preemptions_of(key), static_cast<double>(history.lost));
   }
-  for (const auto& [uid, node] : spot_nodes_) {
-    const bool is_gone = !view.node_uids.contains(uid);
-    if (is_gone && !node.is_removed_on_purpose && !node.is_counted) preemptions_of(node.pool).Increment();
-  }
-  spot_nodes_ = std::move(now);
-  has_seen_nodes_ = true;
 }
 
 void PoolSeries::forget_missing_pools(const ClusterView& view) {
@@ -87,9 +73,9 @@ void PoolSeries::forget_missing_pools(const ClusterView& view) {
   });
 }
 
-void PoolSeries::note(const ClusterView& view) {
+void PoolSeries::note(const ClusterView& view, const PoolHistories& histories) {
   note_gpus(view);
-  count_preemptions(view);
+  note_preemptions(histories);
   forget_missing_pools(view);
 }
 

@@ -71,4 +71,9 @@ class SeriesRegistry : public prometheus::Collectable {
   std::deque<SeriesFamily<prometheus::Histogram>> histograms_;
 };
 
+// Sets a counter to a total that is counted elsewhere, unless that is lower.
+inline void raise_to(prometheus::Counter& counter, double value) {
+  if (value > counter.Value()) counter.Increment(value - counter.Value());
+}
+
 }  // namespace sailor

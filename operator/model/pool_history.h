@@ -1,6 +1,7 @@
 // How the status of a GpuPool stores the history of its nodes, so that it outlives the operator.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -11,7 +12,13 @@
 
 namespace sailor {
 
-using PoolHistories = std::map<PoolKey, NodeHistory>;
+struct PoolHistory {
+  NodeHistory nodes;
+  std::int64_t lost = 0;  // the nodes that were lost since this operator has watched the pool
+  friend bool operator==(const PoolHistory&, const PoolHistory&) = default;
+};
+
+using PoolHistories = std::map<PoolKey, PoolHistory>;
 
 // NodeHistory counts time from the beginning of 1970.
 Seconds history_time(Time time);

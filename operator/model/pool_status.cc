@@ -26,8 +26,8 @@ std::string message_about(const ClusterView& view, const PoolDeclaration& declar
 void add_history(PoolStatus& status, const PoolHistories& histories, const PoolDeclaration& declared) {
   const auto history = histories.find(declared.key);
   if (history == histories.end()) return;
-  status.history = history->second;
-  status.node_lifetime = history->second.node_lifetime(pool_of(declared, 0).expected_node_lifetime());
+  status.history = history->second.nodes;
+  status.node_lifetime = history->second.nodes.node_lifetime(pool_of(declared, 0).expected_node_lifetime());
 }
 
 PoolStatus status_of(const PoolStatusInput& input, const std::map<PoolKey, PoolUse>& uses, const Json& gpu_pool) {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,8 +59,23 @@ func TestPoolsShowTheirNodesAndGPUsAndNothingIsWrittenAtRest(t *testing.T) {
 		}
 	}
 
+	lossesOf := func(ctx context.Context) (float64, error) {
+		pools, err := fieldsOfPools(ctx, ".status.history.losses")
+		if err != nil {
+			return 0, err
+		}
+		return strconv.ParseFloat(pools["l4-spot"], 64)
+	}
+	lossesBefore, err := lossesOf(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), time.Second); err != nil {
 		t.Fatal(err)
 	}
 	shows("l4-spot", "0 0 0 0.28")
+	testcluster.Eventually(t, time.Minute, "the history of pool l4-spot to count the loss", func(ctx context.Context) (bool, error) {
+		losses, err := lossesOf(ctx)
+		return losses > lossesBefore+0.5, err
+	})
 }

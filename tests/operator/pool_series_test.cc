@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/reconcile/observe/pool_watch.h"
 #include "tests/operator/series.h"
 
 namespace sailor::testing {
@@ -17,7 +18,11 @@ class PoolSeriesTest : public ::testing::Test {
     add_node("a", kSpot);
     add_node("b", kSpot);
     add_node("c", kOnDemand);
-    series.note(view);
+    note();
+  }
+  void note() {
+    watch.observe_all(view, {}, Time());
+    series.note(view, *watch.histories());
   }
   void add_node(const std::string& uid, const PoolKey& pool) {
     NodeView node;
@@ -31,12 +36,13 @@ class PoolSeriesTest : public ::testing::Test {
   void remove_node(const std::string& uid) {
     std::erase_if(view.nodes, [&](const NodeView& node) { return node.uid == uid; });
     view.node_uids.erase(uid);
-    series.note(view);
+    note();
   }
   [[nodiscard]] std::optional<double> preemptions(const PoolKey& pool = kSpot) {
     return value_of(registry, "sailor_pool_preemptions_total", {{"pool", to_string(pool)}});
   }
   ClusterView view;
+  PoolWatch watch;
   SeriesRegistry registry;
   PoolSeries series{registry};
 };
@@ -44,7 +50,7 @@ class PoolSeriesTest : public ::testing::Test {
 TEST_F(PoolSeriesTest, PoolHasGpusByStateAndAPrice) {
   view.nodes[0].used = {{"job", 3}, {"", 1}};
   view.nodes[1].is_terminating = true;
-  series.note(view);
+  note();
   const prometheus::Labels pool{
       {"zone", "us-central1-a"}, {"accelerator", "nvidia-tesla-a100"}, {"provisioning", "spot"}};
   const auto gpus = [&](const char* state) {
@@ -61,7 +67,7 @@ TEST_F(PoolSeriesTest, PoolHasGpusByStateAndAPrice) {
 TEST_F(PoolSeriesTest, PreemptionIsCountedOnceWithOrWithoutNotice) {
   EXPECT_EQ(preemptions(), 0);
   view.nodes[0].is_terminating = true;
-  series.note(view);
+  note();
   EXPECT_EQ(preemptions(), 1);
   remove_node("a");
   EXPECT_EQ(preemptions(), 1) << "it was counted when it was announced";
@@ -71,7 +77,7 @@ TEST_F(PoolSeriesTest, PreemptionIsCountedOnceWithOrWithoutNotice) {
 
 TEST_F(PoolSeriesTest, NodesThatAreRemovedOnPurposeOrOnDemandAreNotPreempted) {
   view.nodes[0].is_cordoned = true;
-  series.note(view);
+  note();
   remove_node("a");
   EXPECT_EQ(preemptions(), 0);
   remove_node("c");
@@ -81,17 +87,17 @@ TEST_F(PoolSeriesTest, NodesThatAreRemovedOnPurposeOrOnDemandAreNotPreempted) {
 TEST_F(PoolSeriesTest, NodeThatTheAutoscalerRemovesIsNotPreempted) {
   view.nodes[0].is_terminating = true;
   view.nodes[0].taints = {{"ToBeDeletedByClusterAutoscaler", "", "NoSchedule"}};
-  series.note(view);
+  note();
   remove_node("a");
   EXPECT_EQ(preemptions(), 0);
 }
 
 TEST_F(PoolSeriesTest, PoolSaysHowManyNodesJobsWaitFor) {
   view.awaited[kSpot].pods = 3;
-  series.note(view);
+  note();
   EXPECT_EQ(value_of(registry, "sailor_pool_awaited_nodes", {{"pool", to_string(kSpot)}}), 3);
   view.awaited.clear();
-  series.note(view);
+  note();
   EXPECT_EQ(value_of(registry, "sailor_pool_awaited_nodes", {{"pool", to_string(kSpot)}}), 0);
 }
 
@@ -99,7 +105,7 @@ TEST_F(PoolSeriesTest, SeriesGoWithThePoolButPreemptionsStay) {
   remove_node("a");
   remove_node("b");
   view.pools.erase(kSpot);
-  series.note(view);
+  note();
   EXPECT_EQ(value_of(registry, "sailor_pool_gpus", {{"pool", to_string(kSpot)}}), std::nullopt);
   EXPECT_EQ(preemptions(), 2);
 }
@@ -107,8 +113,10 @@ TEST_F(PoolSeriesTest, SeriesGoWithThePoolButPreemptionsStay) {
 TEST_F(PoolSeriesTest, NodesThatTerminateWhenTheOperatorStartsAreNotCounted) {
   SeriesRegistry other_registry;
   PoolSeries other(other_registry);
+  PoolWatch of_other;
   view.nodes[0].is_terminating = true;
-  other.note(view);
+  of_other.observe_all(view, {}, Time());
+  other.note(view, *of_other.histories());
   EXPECT_EQ(value_of(other_registry, "sailor_pool_preemptions_total", {{"pool", to_string(kSpot)}}), 0);
 }
 

@@ -42,13 +42,13 @@ class WatchedPool : public ::testing::Test {
   NodeView& node(const std::string& name) { return *std::ranges::find(view.nodes, name, &NodeView::name); }
   NodeHistory after(std::set<std::string> names) {
     watch.observe(view, names, now);
-    return watch.histories()->at(kWatchedPool);
+    return watch.histories()->at(kWatchedPool).nodes;
   }
   // Another operator, which knows only what the status of the GpuPool says.
   NodeHistory after_restart(const Json& history) {
     watch = {};
     watch.observe_all(view, {gpu_pool(history)}, now);
-    return watch.histories()->at(kWatchedPool);
+    return watch.histories()->at(kWatchedPool).nodes;
   }
   static kube::Object gpu_pool(const Json& history) {
     return std::make_shared<const Json>(Json{{"metadata", {{"name", "t4"}}}, {"status", {{"history", history}}}});
@@ -59,36 +59,36 @@ class WatchedPool : public ::testing::Test {
   Time now = kFirstLook;
 };
 
-class PoolHistory : public WatchedPool {
+class HistoryOfAPool : public WatchedPool {
  protected:
-  PoolHistory() { watch.observe_all(view, {}, now); }
+  HistoryOfAPool() { watch.observe_all(view, {}, now); }
 };
 
-TEST_F(PoolHistory, NodesThatExistAtTheBeginningHaveNotJoined) {
-  const NodeHistory history = watch.histories()->at(kWatchedPool);
+TEST_F(HistoryOfAPool, NodesThatExistAtTheBeginningHaveNotJoined) {
+  const NodeHistory history = watch.histories()->at(kWatchedPool).nodes;
   EXPECT_EQ(history.nodes, 3);
   EXPECT_EQ(history.arrivals, 0);
   EXPECT_EQ(history.at, history_time(kFirstLook));
 }
 
-TEST_F(PoolHistory, ANodeIsLostOnceAlthoughItIsAnnouncedAndThenGone) {
+TEST_F(HistoryOfAPool, ANodeIsLostOnceAlthoughItIsAnnouncedAndThenGone) {
   node("a").is_terminating = true;
   now += hours(1);
   EXPECT_EQ(after({"a"}).losses, 1);
-  EXPECT_EQ(watch.histories()->at(kWatchedPool).nodes, 2);
+  EXPECT_EQ(watch.histories()->at(kWatchedPool).nodes.nodes, 2);
   remove("a");
   now += seconds(30);
   EXPECT_NEAR(after({"a"}).losses, 1, 0.01);
 }
 
-TEST_F(PoolHistory, ANodeThatVanishesWithoutNoticeIsLost) {
+TEST_F(HistoryOfAPool, ANodeThatVanishesWithoutNoticeIsLost) {
   remove("b");
   now += seconds(60);
   EXPECT_EQ(after({"b"}).losses, 1);
   EXPECT_EQ(after({"b"}).nodes, 2);
 }
 
-TEST_F(PoolHistory, ANodeThatIsReplacedUnderItsNameIsLostAndAnotherHasJoined) {
+TEST_F(HistoryOfAPool, ANodeThatIsReplacedUnderItsNameIsLostAndAnotherHasJoined) {
   view.node_uids.erase("uid-b");
   node("b").uid = "another";
   view.node_uids.insert("another");
@@ -99,7 +99,7 @@ TEST_F(PoolHistory, ANodeThatIsReplacedUnderItsNameIsLostAndAnotherHasJoined) {
   EXPECT_EQ(history.nodes, 3);
 }
 
-TEST_F(PoolHistory, NodesThatAreDrainedOrScaledDownAreNotLost) {
+TEST_F(HistoryOfAPool, NodesThatAreDrainedOrScaledDownAreNotLost) {
   node("a").is_cordoned = true;
   node("b").taints = {{std::string(kAutoscalerTaint), "", "NoSchedule"}};
   node("b").is_terminating = true;
@@ -113,14 +113,14 @@ TEST_F(PoolHistory, NodesThatAreDrainedOrScaledDownAreNotLost) {
   EXPECT_EQ(history.nodes, 1);
 }
 
-TEST_F(PoolHistory, ANodeThatTheOperatorUsesNoLongerIsNotLost) {
+TEST_F(HistoryOfAPool, ANodeThatTheOperatorUsesNoLongerIsNotLost) {
   std::erase_if(view.nodes, [&](const NodeView& node) { return node.name == "a"; });  // its UID still exists
   now += seconds(60);
   EXPECT_EQ(after({"a"}).losses, 0);
   EXPECT_EQ(after({"a"}).nodes, 2);
 }
 
-TEST_F(PoolHistory, NodesThatAreLostWithinSecondsAreOneDrop) {
+TEST_F(HistoryOfAPool, NodesThatAreLostWithinSecondsAreOneDrop) {
   now += hours(1);
   remove("a");
   EXPECT_EQ(after({"a"}).drops, 1);
@@ -133,7 +133,7 @@ TEST_F(PoolHistory, NodesThatAreLostWithinSecondsAreOneDrop) {
   EXPECT_NEAR(after({"c"}).drops, 2, 0.01);
 }
 
-TEST_F(PoolHistory, AnotherOperatorContinuesWhatTheGpuPoolStores) {
+TEST_F(HistoryOfAPool, AnotherOperatorContinuesWhatTheGpuPoolStores) {
   now += hours(1);
   remove("a");
   const NodeHistory before = after({"a"});
@@ -146,16 +146,16 @@ TEST_F(PoolHistory, AnotherOperatorContinuesWhatTheGpuPoolStores) {
   EXPECT_EQ(history.at, history_time(now));
 }
 
-TEST_F(PoolHistory, WhatThisOperatorHasSeenCountsMoreThanWhatAnotherStoredBefore) {
-  const Json stored = to_json(watch.histories()->at(kWatchedPool));
+TEST_F(HistoryOfAPool, WhatThisOperatorHasSeenCountsMoreThanWhatAnotherStoredBefore) {
+  const Json stored = to_json(watch.histories()->at(kWatchedPool).nodes);
   now += hours(1);
   remove("a");
   const NodeHistory own = after({"a"});
   watch.observe_all(view, {gpu_pool(stored)}, now);
-  EXPECT_EQ(watch.histories()->at(kWatchedPool), own);
+  EXPECT_EQ(watch.histories()->at(kWatchedPool).nodes, own);
 }
 
-TEST_F(PoolHistory, AClockThatIsSetBackDoesNotStopTheHistory) {
+TEST_F(HistoryOfAPool, AClockThatIsSetBackDoesNotStopTheHistory) {
   now += hours(1000);
   remove("a");
   const double losses = after({"a"}).losses;

@@ -34,7 +34,7 @@ std::optional<JobOutlook> JobOutlook::of(const Observation& observation) {
     const auto pool = observation.cluster->pools.find(key);
     if (pool == observation.cluster->pools.end() || !observation.job.spec->resources.allows(key)) continue;
     outlook.keys_.push_back(key);
-    outlook.pools_.push_back(outlook_of(pool->second, history, history_time(observation.now)));
+    outlook.pools_.push_back(outlook_of(pool->second, history.nodes, history_time(observation.now)));
   }
   if (!looks_ahead(observation.job.spec->look_ahead, drops_of(outlook.pools_))) return std::nullopt;
   outlook.outcomes_ = drop_outcomes(observation.job.status.rescales);

@@ -6,11 +6,13 @@
 namespace sailor {
 namespace {
 
+using StoredHistories = std::map<PoolKey, NodeHistory>;
+
 // Nodes that change within such a period change at once.
 constexpr std::chrono::seconds kAtOnce{10};
 
-PoolHistories histories_of(const std::vector<kube::Object>& gpu_pools, const ClusterView& view, Time now) {
-  PoolHistories stored;
+StoredHistories histories_of(const std::vector<kube::Object>& gpu_pools, const ClusterView& view, Time now) {
+  StoredHistories stored;
   for (const auto& [key, declaration] : view.pools) {
     const auto object =
         std::ranges::find(gpu_pools, declaration.name, [](const auto& pool) { return kube::name_of(*pool); });
@@ -27,7 +29,25 @@ void end_by(Seconds now, NodeHistory& history) {
   history.last_arrival = std::min(history.last_arrival, now);
 }
 
+// Replaces the histories that end before the stored ones. Returns their pools.
+std::set<PoolKey> take_up(const StoredHistories& stored, PoolHistories& histories) {
+  std::set<PoolKey> taken_up;
+  for (const auto& [key, history] : stored) {
+    const auto own = histories.find(key);
+    if (own != histories.end() && own->second.nodes.at >= history.at) continue;
+    histories[key].nodes = history;
+    taken_up.insert(key);
+  }
+  return taken_up;
+}
+
 }  // namespace
+
+void PoolWatch::add_to(NodeHistory& history, const Events& events, Seconds now) {
+  if (events.removed > 0) history.add_removed(now, events.removed);
+  if (events.lost > 0) history.add_lost(now, events.lost);
+  if (events.joined > 0) history.add_joined(now, events.joined);
+}
 
 int PoolWatch::count_nodes(const PoolKey& pool) const {
   return static_cast<int>(std::ranges::count_if(
@@ -56,32 +76,23 @@ void PoolWatch::take(const ClusterView& view, const std::string& name, EventsByP
   }
 }
 
-void PoolWatch::apply(const EventsByPool& events, const PoolHistories& stored, Time now) {
+void PoolWatch::apply(const EventsByPool& events, const StoredHistories& stored, Time now) {
   if (events.empty() && stored.empty()) return;
   const Seconds time = history_time(now - now.time_since_epoch() % kAtOnce);
   auto next = std::make_shared<PoolHistories>(*histories_);
-  std::set<PoolKey> taken_up;
-  for (const auto& [pool, history] : stored) {
-    const auto own = next->find(pool);
-    if (own != next->end() && own->second.at >= history.at) continue;
-    (*next)[pool] = history;
-    taken_up.insert(pool);
+  const std::set<PoolKey> taken_up = take_up(stored, *next);
+  for (const auto& [key, happened] : events) {
+    const auto [pool, is_new] = next->try_emplace(key, PoolHistory{.nodes = {.at = time, .node_time = {}}});
+    end_by(time, pool->second.nodes);
+    if (!is_new) pool->second.lost += happened.lost;
+    if (!is_new && !taken_up.contains(key)) add_to(pool->second.nodes, happened, time);
   }
-  for (const auto& [pool, happened] : events) {
-    const bool is_new = next->try_emplace(pool, NodeHistory{.at = time, .node_time = {}}).second;
-    NodeHistory& history = next->at(pool);
-    end_by(time, history);
-    if (is_new || taken_up.contains(pool)) continue;
-    if (happened.removed > 0) history.add_removed(time, happened.removed);
-    if (happened.lost > 0) history.add_lost(time, happened.lost);
-    if (happened.joined > 0) history.add_joined(time, happened.joined);
-  }
-  for (auto& [pool, history] : *next) {
-    end_by(time, history);
-    const int nodes = count_nodes(pool);
-    if (history.nodes == nodes) continue;
-    history.pass_until(time);
-    history.nodes = nodes;
+  for (auto& [key, pool] : *next) {
+    end_by(time, pool.nodes);
+    const int nodes = count_nodes(key);
+    if (pool.nodes.nodes == nodes) continue;
+    pool.nodes.pass_until(time);
+    pool.nodes.nodes = nodes;
   }
   histories_ = std::move(next);
 }

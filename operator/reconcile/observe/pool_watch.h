@@ -41,8 +41,9 @@ class PoolWatch {
   };
   using EventsByPool = std::map<PoolKey, Events>;
 
+  static void add_to(NodeHistory& history, const Events& events, Seconds now);
   void take(const ClusterView& view, const std::string& name, EventsByPool& events);
-  void apply(const EventsByPool& events, const PoolHistories& stored, Time now);
+  void apply(const EventsByPool& events, const std::map<PoolKey, NodeHistory>& stored, Time now);
   [[nodiscard]] int count_nodes(const PoolKey& pool) const;
 
   std::map<std::string, WatchedNode> nodes_;  // by name; those that exist
