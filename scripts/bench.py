@@ -7,8 +7,8 @@ tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; `syste
 measures the whole system on the local Kubernetes; and `storm`, the test of tests/e2e that trains under a hundred random
 events. `spot`, `trainer` and `system` print their rows as JSON. With arguments it runs these parts only.
 
-A run of all parts replaces the part of docs/measurements.md between the markers with a table of all rows. A run of
-`planner`, `slow` or `spot` does the same with its rows in docs/planner.md, docs/stragglers.md or docs/spot.md.
+Each part replaces the table between its markers in a page: that of `planner` in docs/planner.md, that of `slow` in
+docs/stragglers.md, that of `spot` in docs/spot.md, and the others in docs/measurements.md.
 """
 
 import argparse
@@ -97,7 +97,9 @@ def table(rows):
         print(f"{result['name']:<{width}}  {result['value']:>12.4g} {result['unit']:<5}{goal}")
 
 
-BEGIN, END = "<!-- make bench: begin -->", "<!-- make bench: end -->"
+
+def markers(part):
+    return f"<!-- make bench {part}: begin -->", f"<!-- make bench {part}: end -->"
 
 
 def machine():
@@ -121,16 +123,19 @@ def markdown(rows, date, where):
     return "\n".join(lines)
 
 
-def between_markers(page, text):
-    """Returns the page with the text in place of what lies between the markers. Raises ValueError if a marker is missing."""
-    begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-    return f"{page[:begin]}\n{text}\n{page[end:]}"
+def with_table(page, part, text):
+    """Returns the page with the text in place of what lies between the part's markers. Raises ValueError if one is missing."""
+    begin, end = markers(part)
+    return f"{page[:page.index(begin) + len(begin)]}\n{text}\n{page[page.index(end):]}"
 
 
-def write_page(name, rows):
-    path = ROOT / "docs" / name
+def page_of(part):
+    return ROOT / "docs" / PAGES.get(part, "measurements.md")
+
+
+def write_table(part, rows):
     text = markdown(rows, datetime.date.today().isoformat(), machine())
-    path.write_text(between_markers(path.read_text(), text))
+    page_of(part).write_text(with_table(page_of(part).read_text(), part, text))
 
 
 PARTS = {
@@ -145,7 +150,7 @@ PARTS = {
     "storm": storm,
 }
 
-PAGES = {"planner": "planner.md", "slow": "stragglers.md", "spot": "spot.md"}  # beside measurements.md, which has all rows
+PAGES = {"planner": "planner.md", "slow": "stragglers.md", "spot": "spot.md"}  # of the other parts: measurements.md
 
 
 def main():
@@ -158,11 +163,8 @@ def main():
     rows = [result for part in measured.values() for result in part]
     table(rows)
     (ROOT / "build/bench.json").write_text(json.dumps(rows, indent=1) + "\n")
-    for part, page in PAGES.items():
-        if part in measured:
-            write_page(page, measured[part])
-    if len(measured) == len(PARTS):
-        write_page("measurements.md", rows)
+    for part in measured:
+        write_table(part, measured[part])
     return 1 if any(result["name"].endswith(": failed") and not result["holds"] for result in rows) else 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests what scripts/bench.py writes into docs/measurements.md."""
+"""Tests what scripts/bench.py writes into the pages."""
 
 import pathlib
 import sys
@@ -19,22 +19,22 @@ class Page(unittest.TestCase):
     def test_the_text_says_when_and_where_it_was_measured(self):
         self.assertEqual(bench.markdown([], "2026-11-22", "2 cores").splitlines()[0], "2026-11-22, on 2 cores.")
 
-    def test_only_the_text_between_the_markers_changes(self):
-        page = f"before\n{bench.BEGIN}\nold\n{bench.END}\nafter\n"
-        self.assertEqual(bench.between_markers(page, "new"), f"before\n{bench.BEGIN}\nnew\n{bench.END}\nafter\n")
+    def test_only_the_table_of_the_part_changes(self):
+        (begin, end), other = bench.markers("pass"), "\n".join(bench.markers("scrape"))
+        page = f"before\n{begin}\nold\n{end}\nafter\n{other}\n"
+        self.assertEqual(bench.with_table(page, "pass", "new"), f"before\n{begin}\nnew\n{end}\nafter\n{other}\n")
 
     def test_writing_twice_is_the_same_as_writing_once(self):
-        page = f"{bench.BEGIN}\n{bench.END}\n"
-        once = bench.between_markers(page, "new")
-        self.assertEqual(bench.between_markers(once, "new"), once)
+        once = bench.with_table("\n".join(bench.markers("pass")) + "\n", "pass", "new")
+        self.assertEqual(bench.with_table(once, "pass", "new"), once)
 
     def test_a_page_without_markers_is_an_error(self):
         with self.assertRaises(ValueError):
-            bench.between_markers("no markers", "new")
+            bench.with_table("no markers", "pass", "new")
 
-    def test_the_pages_of_the_project_have_the_markers(self):
-        for page in ["measurements.md", *bench.PAGES.values()]:
-            bench.between_markers((ROOT / "docs" / page).read_text(), "new")
+    def test_each_part_has_its_table_in_a_page(self):
+        for part in bench.PARTS:
+            bench.with_table(bench.page_of(part).read_text(), part, "new")
 
     def test_the_machine_is_described_without_its_name(self):
         self.assertRegex(bench.machine(), r"^\d+ cores \(.+\), \d+ GiB of memory$")
