@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/model/node_packing.h"
 #include "simulator/memory.h"
 #include "simulator/peer_replicas.h"
 
@@ -21,6 +20,17 @@ void each_shared_node_group(const Pool& a, const Pool& b, Visit visit) {
 }
 
 }  // namespace
+
+SharedNodes::SharedNodes(const ClusterState& cluster) : groups_(cluster.pools.size()) {
+  for (std::size_t pool = 0; pool < cluster.pools.size(); ++pool) {
+    const Pool& of = cluster.pools[pool];
+    for (std::size_t lower = pool; lower > 0 && cluster.pools[lower - 1].key.is_like(of.key); --lower) {
+      each_shared_node_group(of, cluster.pools[lower - 1], [&](std::size_t group, std::size_t same) {
+        groups_[pool].push_back({lower - 1, group, same});
+      });
+    }
+  }
+}
 
 const LayerNeeds& Bill::layer_needs_of(const GroupedStage& stage) const {
   const ReplicaGroup& first = stage.groups.front();
@@ -83,39 +93,37 @@ std::vector<Bill::Transfer> Bill::peer_replicas() const {
 }
 
 // A node whose GPUs belong to pools of several grades is paid for once, by the pool of the lowest grade that uses it.
-int Bill::nodes_paid_by(std::size_t pool) const {
-  const auto packed = [&](std::size_t index) {
-    return pack_groups(cluster_.pools[index], groups_of_pool(plan_.stages, static_cast<int>(index)));
-  };
-  const Pool& of = cluster_.pools[pool];
-  const PackedGroups used = packed(pool);
+int Bill::nodes_paid_by(std::size_t pool, std::span<const PackedGroups> packed) const {
+  const PackedGroups& used = packed[pool];
   int nodes = used.nodes_used;
-  std::vector<int> paid_already(of.nodes.size());
-  for (std::size_t above = pool; above > 0; --above) {
-    const Pool& lower = cluster_.pools[above - 1];
-    if (!lower.key.is_like(of.key)) break;
-    const PackedGroups used_below = packed(above - 1);
-    each_shared_node_group(of, lower, [&](std::size_t group, std::size_t same) {
-      paid_already[group] = std::max(paid_already[group], used_below.nodes_of_group[same]);
-    });
+  const std::span<const SharedNodes::Group> shared = shared_.of_pool(pool);
+  if (shared.empty()) return nodes;
+  std::vector<int> paid_already(used.nodes_of_group.size());
+  for (const SharedNodes::Group& one : shared) {
+    const std::vector<int>& below = packed[one.lower_pool].nodes_of_group;
+    if (!below.empty()) paid_already[one.group] = std::max(paid_already[one.group], below[one.same_in_lower]);
   }
   for (std::size_t i = 0; i < paid_already.size(); ++i) nodes -= std::min(paid_already[i], used.nodes_of_group[i]);
   return nodes;
 }
 
-int Bill::paid_gpus(std::size_t pool, int used) const {
-  const Pool& of = cluster_.pools[pool];
-  if (!of.whole_nodes || used == 0) return used;
-  const int paid = nodes_paid_by(pool) * of.gpus_per_node;
-  return of.key.grade == 0 ? std::max(used, paid) : paid;
+std::vector<int> Bill::paid_gpus() const {
+  std::vector<int> paid = gpus_of_pools(plan_, cluster_.pools.size());
+  std::vector<PackedGroups> packed(paid.size());  // without nodes if the plan does not use the pool
+  for (std::size_t pool = 0; pool < paid.size(); ++pool) {
+    const Pool& of = cluster_.pools[pool];
+    if (!of.whole_nodes || paid[pool] == 0) continue;
+    packed[pool] = pack_groups(of, groups_of_pool(plan_.stages, static_cast<int>(pool)));
+    const int of_nodes = nodes_paid_by(pool, packed) * of.gpus_per_node;
+    paid[pool] = of.key.grade == 0 ? std::max(paid[pool], of_nodes) : of_nodes;
+  }
+  return paid;
 }
 
 DollarsPerHour Bill::gpus() const {
-  const std::vector<int> used = gpus_of_pools(plan_, cluster_.pools.size());
+  const std::vector<int> paid = paid_gpus();
   DollarsPerHour sum(0);
-  for (std::size_t pool = 0; pool < used.size(); ++pool) {
-    sum += cluster_.pools[pool].price_per_gpu * paid_gpus(pool, used[pool]);
-  }
+  for (std::size_t pool = 0; pool < paid.size(); ++pool) sum += cluster_.pools[pool].price_per_gpu * paid[pool];
   return sum;
 }
 

@@ -2,6 +2,10 @@
 // reports show the items.
 #pragma once
 
+#include <span>
+#include <vector>
+
+#include "core/model/node_packing.h"
 #include "planner/problem/grouped_plan.h"
 #include "simulator/job_tables.h"
 #include "simulator/pool_links.h"
@@ -9,16 +13,34 @@
 
 namespace sailor {
 
+// The mixed nodes of a cluster: nodes of which several pools of different speed grades offer GPUs.
+class SharedNodes {
+ public:
+  // The nodes of a group of a pool that belong to a pool of a lower speed grade too.
+  struct Group {
+    std::size_t lower_pool = 0;
+    std::size_t group = 0;         // index in the pool's nodes
+    std::size_t same_in_lower = 0;  // index in the nodes of the lower pool
+  };
+
+  explicit SharedNodes(const ClusterState& cluster);
+
+  [[nodiscard]] std::span<const Group> of_pool(std::size_t pool) const { return groups_[pool]; }
+
+ private:
+  std::vector<std::vector<Group>> groups_;  // one entry per pool
+};
+
 class Bill {
  public:
   // All arguments must outlive the bill.
   Bill(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster, const JobTables& tables,
-       const PoolLinks& links)
-      : plan_(plan), job_(job), cluster_(cluster), tables_(tables), links_(links) {}
+       const PoolLinks& links, const SharedNodes& shared)
+      : plan_(plan), job_(job), cluster_(cluster), tables_(tables), links_(links), shared_(shared) {}
 
-  // The number of GPUs that are paid for: `used`, or all of its nodes if the pool is paid for by whole nodes. Nodes
-  // that a pool of a lower speed grade pays for are left out.
-  [[nodiscard]] int paid_gpus(std::size_t pool, int used) const;
+  // The number of GPUs of each pool that are paid for: those that the plan uses, or all GPUs of their nodes if the pool
+  // is paid for by whole nodes. Nodes that a pool of a lower speed grade pays for are left out.
+  [[nodiscard]] std::vector<int> paid_gpus() const;
   [[nodiscard]] DollarsPerHour gpus() const;
   // The price of all traffic of an iteration.
   [[nodiscard]] Dollars traffic() const;
@@ -66,7 +88,7 @@ class Bill {
   }
 
  private:
-  [[nodiscard]] int nodes_paid_by(std::size_t pool) const;
+  [[nodiscard]] int nodes_paid_by(std::size_t pool, std::span<const PackedGroups> packed) const;
   // `parameters` are those of all GPUs of a replica.
   [[nodiscard]] RingTraffic ring_of(const GroupedStage& stage, double parameters) const;
   [[nodiscard]] double summed_parameters(const GroupedStage& stage) const;
@@ -81,6 +103,7 @@ class Bill {
   const ClusterState& cluster_;
   const JobTables& tables_;
   const PoolLinks& links_;
+  const SharedNodes& shared_;
 };
 
 }  // namespace sailor

@@ -79,11 +79,11 @@ std::vector<PoolCharge> charges_of(const ClusterState& cluster, const GroupedPla
                                    Seconds iteration) {
   std::vector<PoolCharge> charges;
   const std::vector<int> used = gpus_of_pools(plan, cluster.pools.size());
+  const std::vector<int> paid = bill.paid_gpus();
   for (std::size_t index = 0; index < used.size(); ++index) {
     if (used[index] == 0) continue;
     const Pool& pool = cluster.pools[index];
-    const int paid = bill.paid_gpus(index, used[index]);
-    charges.push_back({pool.key, used[index], paid, pool.price_per_gpu, pool.price_per_gpu * paid * iteration});
+    charges.push_back({pool.key, used[index], paid[index], pool.price_per_gpu, pool.price_per_gpu * paid[index] * iteration});
   }
   return charges;
 }

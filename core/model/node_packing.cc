@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 
 namespace sailor {
 namespace {
@@ -48,13 +47,17 @@ int fill(NodeClass& nodes, int size, int count, std::vector<NodeClass>& changed)
 }  // namespace
 
 PackedGroups pack_groups(const Pool& pool, const std::vector<GroupsOfSize>& groups) {
-  std::map<int, int, std::greater<>> counts;
-  for (const GroupsOfSize& group : groups) counts[group.size] += group.count;
+  std::vector<GroupsOfSize> largest_first = groups;
+  std::ranges::sort(largest_first, std::greater<>(), &GroupsOfSize::size);
   std::vector<NodeClass> nodes = free_nodes(pool);
+  std::vector<NodeClass> changed;
   PackedGroups packing;
-  for (auto [size, count] : counts) {
+  for (std::size_t i = 0; i < largest_first.size();) {
+    const int size = largest_first[i].size;
+    int count = 0;
+    for (; i < largest_first.size() && largest_first[i].size == size; ++i) count += largest_first[i].count;
     std::ranges::sort(nodes, std::less<>());
-    std::vector<NodeClass> changed;
+    changed.clear();
     for (NodeClass& node : nodes) count = fill(node, size, count, changed);
     packing.left_over += count;
     std::erase_if(nodes, [](const NodeClass& node) { return node.count == 0; });
