@@ -293,8 +293,11 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   PlanChooser chooser(problem, estimator_, options, limits);
   const Search& search = chooser.search();
   if (!chooser.is_answered()) {
-    chooser.search().run(options.space, tables_of(problem));
-    const auto equal = plan_with_equal_gpus(estimator_, problem, options, limits);
+    std::vector<GroupTimeTable> tables;
+    std::optional<Plan> equal;
+    run_both([&] { equal = plan_with_equal_gpus(estimator_, problem, options, limits); },
+             [&] { tables = tables_of(problem); });
+    chooser.search().run(options.space, tables);
     if (equal) chooser.search().search_near(*equal, options.space);
   }
   const std::optional<Choice> choice = chooser.choice();

@@ -1,5 +1,8 @@
 #include "planner/search/annealing.h"
 
+#include <utility>
+#include <vector>
+
 #include "planner/problem/run_both.h"
 
 namespace sailor {
@@ -71,32 +74,47 @@ void Annealing::run(const Effort& effort, const SearchLimits& limits) {
 
 namespace {
 
-// Anneals the plan from which both chains start.
-PlanCandidate annealed_by_pair(Annealing& simulating, Annealing& estimating, PlanCandidate best,
-                               const SearchLimits& limits, const IsBetter& is_better) {
-  for (int round = 0; round < kRounds && !limits.is_over(); ++round) {
-    run_both([&] { simulating.run(kEffortOfRound, limits); }, [&] { estimating.run(kEffortOfRound, limits); });
-    for (const Annealing* chain : {&simulating, &estimating}) {
-      if (is_better(chain->best(), best)) best = chain->best();
-    }
-    simulating.continue_from(best);
-    estimating.continue_from(best);
+// Two chains that start from the same plan.
+struct Pair {
+  Annealing simulating;
+  Annealing estimating;
+  PlanCandidate best;
+};
+
+// The chains that simulate take longer, so they start first.
+void run_round(std::vector<Pair>& pairs, const SearchLimits& limits) {
+  run_each(2 * pairs.size(), [&](std::size_t i) {
+    Annealing& chain = i < pairs.size() ? pairs[i].simulating : pairs[i - pairs.size()].estimating;
+    chain.run(kEffortOfRound, limits);
+  });
+}
+
+// Both chains continue from the better plan.
+void join(Pair& pair, const IsBetter& is_better) {
+  for (const Annealing* chain : {&pair.simulating, &pair.estimating}) {
+    if (is_better(chain->best(), pair.best)) pair.best = chain->best();
   }
-  return best;
+  pair.simulating.continue_from(pair.best);
+  pair.estimating.continue_from(pair.best);
 }
 
 }  // namespace
 
 PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
                        PlanCandidate best, const IsBetter& is_better) {
-  const int pairs = has_slow_gpus(problem.cluster) ? kPairsWithSlowGpus : 1;
-  const PlanCandidate from = best;
-  for (int pair = 0; pair < pairs && !limits.is_over(); ++pair) {
+  const int count = has_slow_gpus(problem.cluster) ? kPairsWithSlowGpus : 1;
+  std::vector<Pair> pairs;
+  for (int pair = 0; pair < count; ++pair) {
     const auto seed = static_cast<std::uint64_t>(2 * pair + 1);
-    Annealing simulating(problem, goals, from, {.seed = seed, .changes = 1});
-    Annealing estimating(problem, goals, from, {.seed = seed + 1, .changes = 16});
-    PlanCandidate next = annealed_by_pair(simulating, estimating, from, limits, is_better);
-    if (is_better(next, best)) best = std::move(next);
+    pairs.push_back({Annealing(problem, goals, best, {.seed = seed, .changes = 1}),
+                     Annealing(problem, goals, best, {.seed = seed + 1, .changes = 16}), best});
+  }
+  for (int round = 0; round < kRounds && !limits.is_over(); ++round) {
+    run_round(pairs, limits);
+    for (Pair& pair : pairs) join(pair, is_better);
+  }
+  for (Pair& pair : pairs) {
+    if (is_better(pair.best, best)) best = std::move(pair.best);
   }
   return best;
 }

@@ -59,9 +59,9 @@ inline constexpr long kAnnealingPasses = 300'000;
 
 using IsBetter = std::function<bool(const PlanCandidate&, const PlanCandidate&)>;
 
-// Anneals a feasible plan, which has the figures of the simulation. Two chains run at the same time. One relies on
+// Anneals a feasible plan, which has the figures of the simulation, by pairs of chains. One chain of a pair relies on
 // simulations, the other on estimates: which of them finds more depends on the problem. After each of a few rounds,
-// both continue from the better plan.
+// both continue from the better plan. The pairs do not depend on each other.
 PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
                        PlanCandidate best, const IsBetter& is_better);
 

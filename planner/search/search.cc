@@ -155,14 +155,11 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
   for (const auto& [shape, candidate] : starts) sorted.push_back(candidate);
   std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
   if (sorted.size() > kClimbs) sorted.resize(kClimbs);
-  std::deque<Search> climbs;  // two threads take turns, and what they find is collected in the order of the starts
+  std::deque<Search> climbs;  // what they find is collected in the order of the starts
   for (std::size_t i = 0; i < sorted.size(); ++i) climbs.push_back(Search(problem_, limits_, migration_, goals_));
-  const auto climb_every_second = [&](std::size_t first) {
-    for (std::size_t i = first; i < sorted.size(); i += 2) {
-      climbs[i].climb(std::move(sorted[i].draft), sorted[i].score, space, kClimbCandidates);
-    }
-  };
-  run_both([&] { climb_every_second(0); }, [&] { climb_every_second(1); });
+  run_each(sorted.size(), [&](std::size_t i) {
+    climbs[i].climb(std::move(sorted[i].draft), sorted[i].score, space, kClimbCandidates);
+  });
   for (const Search& one : climbs) add_plans_of(one);
 }
 
