@@ -294,11 +294,14 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   const Search& search = chooser.search();
   if (!chooser.is_answered()) {
     std::vector<GroupTimeTable> tables;
-    std::optional<Plan> equal;
-    run_both([&] { equal = plan_with_equal_gpus(estimator_, problem, options, limits); },
-             [&] { tables = tables_of(problem); });
-    chooser.search().run(options.space, tables);
-    if (equal) chooser.search().search_near(*equal, options.space);
+    std::unique_ptr<Search> nearby;
+    run_both(
+        [&] {
+          const auto equal = plan_with_equal_gpus(estimator_, problem, options, limits);
+          if (equal) nearby = search.search_near(*equal, options.space);
+        },
+        [&] { tables = tables_of(problem); });
+    chooser.search().run(options.space, tables, nearby.get());
   }
   const std::optional<Choice> choice = chooser.choice();
   if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search.best_that_fits()));

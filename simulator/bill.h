@@ -19,7 +19,7 @@ class SharedNodes {
   // The nodes of a group of a pool that belong to a pool of a lower speed grade too.
   struct Group {
     std::size_t lower_pool = 0;
-    std::size_t group = 0;         // index in the pool's nodes
+    std::size_t group = 0;          // index in the pool's nodes
     std::size_t same_in_lower = 0;  // index in the nodes of the lower pool
   };
 

@@ -318,9 +318,14 @@ std::optional<EstimateSummary> JobSimulation::estimate_below(const Cutoff& cutof
   if (uses_paper_formula(plan)) return paper_estimate_below(cutoff, plan);
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
+  std::vector<StageTiming> changed;
+  if (!is_executed_as_planned()) changed = executed(stages, plan);
+  std::vector<StageTiming>& played = is_executed_as_planned() ? stages : changed;
+  const double least = least_step_time(played) * (1 - kRounding);
+  if (Seconds(least) >= cutoff.iteration) return std::nullopt;
   const std::vector<StageEnd> ends = stage_ends(plan, links);
-  std::vector<StageTiming> played = executed(stages, plan);
   const std::vector<double> tails = tail_times(played);
+  if (synced(ends, Seconds(least), tails).updated >= cutoff.iteration) return std::nullopt;
   const Bill bill = bill_of(plan);
   const DollarsPerHour price = bill.gpus();
   const Dollars traffic = bill.traffic();
@@ -328,7 +333,7 @@ std::optional<EstimateSummary> JobSimulation::estimate_below(const Cutoff& cutof
     const Seconds iteration = synced(ends, Seconds(passes), tails).updated;
     return EstimateSummary{iteration, price * iteration + traffic, Bytes(0)};
   };
-  if (cutoff.is_reached_by(estimated(least_step_time(played) * (1 - kRounding)))) return std::nullopt;
+  if (cutoff.is_reached_by(estimated(least))) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
   for (std::size_t i = 0; i < stages.size(); ++i) {

@@ -5,6 +5,7 @@
 // job_peer_replicas.cc, job_paper_comparison.cc and job_bounds.cc (lower bounds for the proof).
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "core/schedule/caps.h"
@@ -81,7 +82,9 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] StageSync sync_of(const GroupedPlan& plan, const GroupedStage& stage) const;
   // Compares `time`, which this simulator computed for the plan, with the Sailor paper's formula.
   [[nodiscard]] PaperComparison compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const;
-  [[nodiscard]] Bill bill_of(const GroupedPlan& plan) const { return {plan, job_, cluster_, tables_, links_, shared_nodes_}; }
+  [[nodiscard]] Bill bill_of(const GroupedPlan& plan) const {
+    return {plan, job_, cluster_, tables_, links_, shared_nodes_};
+  }
   [[nodiscard]] const JobTables& tables() const { return tables_; }
   [[nodiscard]] const PoolLinks& links() const { return links_; }
   [[nodiscard]] const JobSpec& job() const { return job_; }
@@ -126,6 +129,9 @@ class JobSimulation final : public JobEstimator {
   // Returns the same stages with the passes and links that the execution model makes of them: the part of messages that
   // passes wait for makes these longer and occupies no link. The caps of microbatches in flight stay.
   [[nodiscard]] std::vector<StageTiming> executed(std::vector<StageTiming> stages, const GroupedPlan& plan) const;
+  [[nodiscard]] bool is_executed_as_planned() const {
+    return execution_.messages_beside_passes && !std::isfinite(execution_.send_buffer.value());
+  }
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
   // The inputs for a GPU of the stage that has no microbatch in flight. `peer_parameters` are those of the stage.
   [[nodiscard]] MemoryInputs memory_inputs(const GroupedPlan& plan, std::size_t stage, int tensor_parallel,

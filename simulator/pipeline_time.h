@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/model/small_vector.h"
+
 namespace sailor {
 
 // All times are in seconds.
@@ -26,9 +28,9 @@ struct LinkTiming {
 };
 
 struct StageTiming {
-  std::vector<GroupTiming> groups;
-  std::vector<LinkTiming> links;  // [group * groups of the next stage + group of the next stage]
-  double link = 0;                // latency and occupancy of a message to the next stage; the mean over routes
+  SmallVector<GroupTiming, 4> groups;
+  SmallVector<LinkTiming, 4> links;  // [group * groups of the next stage + group of the next stage]
+  double link = 0;  // latency and occupancy of a message to the next stage; the mean over routes
 
   // Means over microbatches, filled in by set_means().
   double forward = 0;

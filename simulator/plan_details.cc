@@ -83,7 +83,8 @@ std::vector<PoolCharge> charges_of(const ClusterState& cluster, const GroupedPla
   for (std::size_t index = 0; index < used.size(); ++index) {
     if (used[index] == 0) continue;
     const Pool& pool = cluster.pools[index];
-    charges.push_back({pool.key, used[index], paid[index], pool.price_per_gpu, pool.price_per_gpu * paid[index] * iteration});
+    charges.push_back(
+        {pool.key, used[index], paid[index], pool.price_per_gpu, pool.price_per_gpu * paid[index] * iteration});
   }
   return charges;
 }

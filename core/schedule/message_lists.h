@@ -4,7 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <memory_resource>
+#include <vector>
 
 namespace sailor {
 
@@ -17,7 +18,8 @@ class MessageLists {
     int last = kNone;
   };
 
-  explicit MessageLists(std::size_t nodes) : nodes_(std::make_unique_for_overwrite<Node[]>(nodes)) {}
+  explicit MessageLists(std::size_t nodes, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : nodes_(nodes, memory) {}
 
   [[nodiscard]] std::int64_t arrival(int node) const { return at(node).arrival; }
   [[nodiscard]] int next(int node) const { return at(node).next; }
@@ -55,7 +57,7 @@ class MessageLists {
   [[nodiscard]] Node& at(int node) { return nodes_[static_cast<std::size_t>(node)]; }
   [[nodiscard]] const Node& at(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
 
-  std::unique_ptr<Node[]> nodes_;  // not initialised: every node is written before it is read
+  std::pmr::vector<Node> nodes_;
 };
 
 }  // namespace sailor

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
 #include <vector>
 
 namespace sailor {
@@ -14,8 +15,8 @@ class NextEvents {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  explicit NextEvents(std::size_t workers)
-      : leaves_(std::bit_ceil(workers)), index_bits_(std::countr_zero(leaves_)), events_(2 * leaves_, kNever) {}
+  explicit NextEvents(std::size_t workers, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : leaves_(std::bit_ceil(workers)), index_bits_(std::countr_zero(leaves_)), events_(2 * leaves_, kNever, memory) {}
 
   void set(std::size_t worker, std::int64_t at) {
     std::size_t node = leaves_ + worker;
@@ -44,7 +45,7 @@ class NextEvents {
   // [1] is the root, the children of [i] are [2 i] and [2 i + 1]. An event is its time and, in the lowest bits, its
   // worker, so that one comparison orders events. Times may therefore reach 2^63 ns, which is 292 years, divided by the
   // number of workers.
-  std::vector<std::int64_t> events_;
+  std::pmr::vector<std::int64_t> events_;
 };
 
 }  // namespace sailor

@@ -1,6 +1,9 @@
 #include "core/schedule/step_simulation.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory_resource>
 #include <utility>
 
 #include "core/model/check.h"
@@ -40,10 +43,12 @@ class StepSimulation {
         record_(record),
         stages_(flow.stages()),
         slots_(flow.slot(stages_, 0)),
-        workers_(flow.workers.size()),
-        traffic_(flow),
-        messages_(2 * slots_),
-        events_(flow.workers.size()) {
+        workers_(flow.workers.size(), &memory_),
+        traffic_(flow, &memory_),
+        messages_(2 * slots_, &memory_),
+        events_(flow.workers.size(), &memory_),
+        touched_(&memory_),
+        latest_(&memory_) {
     for (int stage = 0; stage < stages_; ++stage) {
       for (int w = flow.first(stage); w < flow.first(stage + 1); ++w) workers_[index(w)].stage = stage;
     }
@@ -77,6 +82,7 @@ class StepSimulation {
   // The latest time at which each worker must start its next pass: from then on it can meet the deadline only if it is
   // never idle.
   void set_latest() {
+    latest_.reserve(workers_.size());
     for (int stage = 0; stage < stages_; ++stage) {
       const Time deadline = deadlines_[index(stage)].count();
       for (int w = flow_.first(stage); w < flow_.first(stage + 1); ++w) latest_.push_back(deadline);
@@ -202,12 +208,15 @@ class StepSimulation {
   StepRecorder* record_;
   int stages_;
   std::size_t slots_;  // stages x microbatches
-  std::vector<WorkerState> workers_;
+  // The tables of a step of a few hundred passes. Larger steps take the rest from the heap.
+  std::array<std::byte, std::size_t{1} << 15> first_memory_;
+  std::pmr::monotonic_buffer_resource memory_{first_memory_.data(), first_memory_.size()};
+  std::pmr::vector<WorkerState> workers_;
   StepTraffic traffic_;
   MessageLists messages_;  // [direction][stage][microbatch]
   NextEvents events_;
-  std::vector<int> touched_;
-  std::vector<Time> latest_;  // the latest start of every worker's next pass; empty without deadlines
+  std::pmr::vector<int> touched_;
+  std::pmr::vector<Time> latest_;  // the latest start of every worker's next pass; empty without deadlines
   bool is_too_late_ = false;
   Time now_ = 0;
   Time end_ = 0;

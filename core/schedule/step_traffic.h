@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory_resource>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -36,8 +37,12 @@ class StepTraffic {
   };
 
   // `flow` must outlive this object.
-  explicit StepTraffic(const StepFlow& flow)
-      : flow_(flow), ends_(flow.workers.size()), nics_(static_cast<std::size_t>(flow.nics)) {
+  explicit StepTraffic(const StepFlow& flow, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : flow_(flow),
+        ends_(flow.workers.size(), memory),
+        nics_(static_cast<std::size_t>(flow.nics), memory),
+        first_channel_(memory),
+        channels_(memory) {
     std::size_t channels = 0;
     first_channel_.reserve(static_cast<std::size_t>(flow.stages()));
     for (int stage = 0; stage < flow.stages(); ++stage) {
@@ -117,10 +122,10 @@ class StepTraffic {
   }
 
   const StepFlow& flow_;
-  std::vector<Queues> ends_;  // one entry per worker
-  std::vector<Queues> nics_;
-  std::vector<std::size_t> first_channel_;  // index of every boundary's first pair of replicas
-  std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
+  std::pmr::vector<Queues> ends_;  // one entry per worker
+  std::pmr::vector<Queues> nics_;
+  std::pmr::vector<std::size_t> first_channel_;  // index of every boundary's first pair of replicas
+  std::pmr::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
 };
 
 }  // namespace sailor

@@ -24,7 +24,7 @@ ReplicaGroup with_microbatches(ReplicaGroup group, int microbatches, int count) 
 // If microbatches could be divided, all replicas would finish at the same time. Every replica gets the number of whole
 // microbatches that it completes by then. The remaining microbatches go, one by one, to the replica that would finish
 // its next one first.
-std::vector<ReplicaGroup> partition_by_speed(const GroupedStage& stage, std::vector<Share> shares, int microbatches) {
+ReplicaGroups partition_by_speed(const GroupedStage& stage, std::vector<Share> shares, int microbatches) {
   double rate = 0;
   for (const Share& share : shares) rate += share.replicas / share.pass;
   const double finish = microbatches / rate;
@@ -38,7 +38,7 @@ std::vector<ReplicaGroup> partition_by_speed(const GroupedStage& stage, std::vec
     left += most.replicas - 1;
     --most.microbatches;
   }
-  std::vector<ReplicaGroup> groups;
+  ReplicaGroups groups;
   while (left > 0) {
     auto& next = *std::ranges::min_element(shares, {}, [](const Share& s) { return (s.microbatches + 1) * s.pass; });
     const ReplicaGroup& group = stage.groups[static_cast<std::size_t>(&next - shares.data())];
@@ -57,14 +57,13 @@ std::vector<ReplicaGroup> partition_by_speed(const GroupedStage& stage, std::vec
 
 // Gives each replica the same number of microbatches. If the division leaves a remainder, the fastest replicas get one
 // more.
-std::vector<ReplicaGroup> partition_evenly(const GroupedStage& stage, const std::vector<Share>& shares,
-                                           int microbatches) {
+ReplicaGroups partition_evenly(const GroupedStage& stage, const std::vector<Share>& shares, int microbatches) {
   std::vector<std::size_t> order(shares.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return shares[i].pass; });
   const int replicas = stage.replicas();
   int extra = microbatches % replicas;
-  std::vector<ReplicaGroup> groups;
+  ReplicaGroups groups;
   for (const std::size_t i : order) {
     const ReplicaGroup& group = stage.groups[i];
     const int more = std::min(extra, group.count);

@@ -7,6 +7,14 @@
 #include <fmt/format.h>
 
 namespace sailor {
+namespace {
+
+template <class Predicate>
+void erase_if(ReplicaGroups& groups, const Predicate& is_erased) {
+  groups.erase(std::remove_if(groups.begin(), groups.end(), is_erased), groups.end());
+}
+
+}  // namespace
 
 int GroupedStage::replicas() const {
   int sum = 0;
@@ -21,7 +29,7 @@ void GroupedStage::add(const ReplicaGroup& group) {
   } else {
     same->count += group.count;
   }
-  std::erase_if(groups, [](const ReplicaGroup& one) { return one.count <= 0; });
+  erase_if(groups, [](const ReplicaGroup& one) { return one.count <= 0; });
   std::ranges::sort(groups);
 }
 
@@ -34,7 +42,7 @@ int GroupedPlan::gpus() const {
 }
 
 void normalize(GroupedStage& stage) {
-  std::erase_if(stage.groups, [](const ReplicaGroup& group) { return group.count == 0; });
+  erase_if(stage.groups, [](const ReplicaGroup& group) { return group.count == 0; });
   std::ranges::sort(stage.groups);
   std::size_t kept = 0;
   for (std::size_t i = 1; i < stage.groups.size(); ++i) {

@@ -2,12 +2,14 @@
 // The search uses it because its size does not grow with the number of GPUs.
 #pragma once
 
+#include <compare>
 #include <span>
 #include <vector>
 
 #include "core/model/cluster_state.h"
 #include "core/model/node_packing.h"
 #include "core/model/plan.h"
+#include "core/model/small_vector.h"
 #include "planner/problem/layer_range.h"
 #include "planner/problem/techniques.h"
 
@@ -30,10 +32,13 @@ struct ReplicaGroup {
   }
 };
 
+// Most stages have few groups. These need no memory of their own, so that a search can copy plans cheaply.
+using ReplicaGroups = SmallVector<ReplicaGroup, 4>;
+
 struct GroupedStage {
   LayerRange layers;
-  std::vector<ReplicaGroup> groups;  // sorted; no two groups differ only in their counts
-  friend auto operator<=>(const GroupedStage&, const GroupedStage&) = default;
+  ReplicaGroups groups;  // sorted; no two groups differ only in their counts
+  friend std::strong_ordering operator<=>(const GroupedStage&, const GroupedStage&) = default;
 
   [[nodiscard]] int replicas() const;
   // Adds replicas, or removes them if the group's count is negative. A group without replicas disappears.

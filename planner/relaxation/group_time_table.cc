@@ -62,28 +62,32 @@ StageShape GroupTimeTable::shape(int kind, LayerRange layers) const {
 }
 
 void GroupTimeTable::add_ranges(const PlanningProblem& problem) {
+  syncs_and_updates_.assign((index_of({layers_, layers_}) + 1) * kinds_.size() * steps_.size(), 0);
+  std::vector<StageNeeds> needs;
   for (int first = 0; first <= layers_; ++first) {
     for (int last = 0; last <= layers_; ++last) {
       entry_begin_.push_back(entries_.size());
-      if (first < last) add_entries(problem, {first, last});
+      if (first >= last) continue;
+      needs.clear();
+      for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
+        needs.push_back(problem.estimator->stage_needs(shape(kind, {first, last})));
+      }
+      add_entries({first, last}, needs);
+      add_syncs_and_updates({first, last}, needs);
     }
   }
   entry_begin_.push_back(entries_.size());
-  syncs_and_updates_.assign((entry_begin_.size() - 1) * kinds_.size() * steps_.size(), 0);
-  for (int first = 0; first < layers_; ++first) {
-    for (int last = first + 1; last <= layers_; ++last) add_syncs_and_updates(problem, {first, last});
-  }
   add_links(problem);
   add_paths(problem);
 }
 
-void GroupTimeTable::add_entries(const PlanningProblem& problem, LayerRange layers) {
+void GroupTimeTable::add_entries(LayerRange layers, std::span<const StageNeeds> needs) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
-    const StageNeeds needs = problem.estimator->stage_needs(shape(kind, layers));
-    if (needs.fits()) entries_.push_back({kind, needs.pass().value()});
-    if (layers.size() == 1 && needs.pass() > Seconds(0)) {
-      most_backward_ = std::max(most_backward_, needs.backward / needs.pass());
+    const StageNeeds& of_kind = needs[static_cast<std::size_t>(kind)];
+    if (of_kind.fits()) entries_.push_back({kind, of_kind.pass().value()});
+    if (layers.size() == 1 && of_kind.pass() > Seconds(0)) {
+      most_backward_ = std::max(most_backward_, of_kind.backward / of_kind.pass());
     }
   }
   std::ranges::stable_sort(entries_.begin() + begin, entries_.end(), {}, &Entry::pass);
@@ -157,17 +161,17 @@ void GroupTimeTable::add_reductions_of(const PlanningProblem& problem, LayerRang
   }
 }
 
-void GroupTimeTable::add_syncs_and_updates(const PlanningProblem& problem, LayerRange layers) {
+void GroupTimeTable::add_syncs_and_updates(LayerRange layers, std::span<const StageNeeds> needs) {
   Seconds longest;
-  for (const Entry& entry : entries(layers)) {
-    longest = std::max(longest, problem.estimator->stage_needs(shape(entry.kind, layers)).backward);
+  for (const StageNeeds& of_kind : needs) {
+    if (of_kind.fits()) longest = std::max(longest, of_kind.backward);
   }
-  for (const Entry& entry : entries(layers)) {
-    const StageNeeds needs = problem.estimator->stage_needs(shape(entry.kind, layers));
-    const std::size_t row = (index_of(layers) * kinds_.size() + static_cast<std::size_t>(entry.kind)) * steps_.size();
+  for (std::size_t kind = 0; kind < needs.size(); ++kind) {
+    if (!needs[kind].fits()) continue;
+    const std::size_t row = (index_of(layers) * kinds_.size() + kind) * steps_.size();
     for (std::size_t step = 0; step < steps_.size(); ++step) {
-      const Seconds sync = exposed_reduction(Seconds(reductions_[row + step]), longest, needs.buckets);
-      syncs_and_updates_[row + step] = rounded_down((sync + needs.update).value());
+      const Seconds sync = exposed_reduction(Seconds(reductions_[row + step]), longest, needs[kind].buckets);
+      syncs_and_updates_[row + step] = rounded_down((sync + needs[kind].update).value());
     }
   }
 }

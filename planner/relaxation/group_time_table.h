@@ -60,10 +60,11 @@ class GroupTimeTable {
   }
   void add_kinds(const PlanningProblem& problem);
   void add_ranges(const PlanningProblem& problem);
-  void add_entries(const PlanningProblem& problem, LayerRange layers);
+  // `needs` has one entry per kind.
+  void add_entries(LayerRange layers, std::span<const StageNeeds> needs);
   void add_reductions(const PlanningProblem& problem);
   void add_reductions_of(const PlanningProblem& problem, LayerRange layers, std::size_t row);
-  void add_syncs_and_updates(const PlanningProblem& problem, LayerRange layers);
+  void add_syncs_and_updates(LayerRange layers, std::span<const StageNeeds> needs);
   void add_links(const PlanningProblem& problem);
   void add_paths(const PlanningProblem& problem);
   [[nodiscard]] StageShape shape(int kind, LayerRange layers) const;

@@ -61,8 +61,13 @@ using IsBetter = std::function<bool(const PlanCandidate&, const PlanCandidate&)>
 
 // Anneals a feasible plan, which has the figures of the simulation, by pairs of chains. One chain of a pair relies on
 // simulations, the other on estimates: which of them finds more depends on the problem. After each of a few rounds,
-// both continue from the better plan. The pairs do not depend on each other.
+// both continue from the better plan. The pairs do not depend on each other. `rival` is the value of a plan that
+// another search has found, or infinite: if the best plan is far worse after a round, the other rounds are left out.
+struct Contest {
+  const IsBetter& is_better;
+  double rival;
+};
 PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
-                       PlanCandidate best, const IsBetter& is_better);
+                       PlanCandidate best, const Contest& contest);
 
 }  // namespace sailor

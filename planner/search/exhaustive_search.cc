@@ -136,7 +136,7 @@ double ExhaustiveSearch::room_of(const GroupedStage& stage, const ReplicaGroup& 
 // Equal replicas are interchangeable, so only descending shares are tried. A share is so large that the replicas that
 // follow can process the rest, and so small that each of them gets a microbatch.
 void ExhaustiveSearch::partition_rest(std::size_t stage, const Unassigned& rest, double path) {
-  const std::vector<ReplicaGroup>& groups = plan_.stages[stage].groups;
+  const ReplicaGroups& groups = plan_.stages[stage].groups;
   if (rest.group == groups.size()) {
     if (rest.microbatches > 0) return;
     double fastest = std::numeric_limits<double>::infinity();

@@ -38,13 +38,6 @@ constexpr long kExhaustiveSteps = 400'000;
 // A start may be slower than the best plan by this factor and still lead to a better one.
 constexpr double kStartSlack = 1.25;
 
-// Every better plan has a smaller value. While no plan is feasible, values do not matter: a plan is better if it comes
-// nearer to being feasible.
-double value_to_beat(const Score& score) {
-  if (!score.is_feasible()) return kNoIncumbent;
-  return score.value;
-}
-
 // Returns a limit that equally good plans pass, because they may use fewer GPUs or move less state.
 double just_above(double value) { return std::nextafter(value, kNoIncumbent); }
 
@@ -216,14 +209,20 @@ void Search::run_flow(const Techniques& techniques, Starts& starts, std::span<co
 }
 
 // The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
-void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables) {
+void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby) {
   std::map<Techniques, Starts> starts;
-  run_in(PlanSpace::kPaper, starts, tables);
-  if (space == PlanSpace::kFlow) run_in(PlanSpace::kFlow, starts, tables);
+  const double rival = nearby != nullptr ? nearby->incumbent() : kNoIncumbent;
+  run_in(PlanSpace::kPaper, starts, tables, rival);
+  if (space == PlanSpace::kFlow) run_in(PlanSpace::kFlow, starts, tables, rival);
+  if (nearby == nullptr) return;
+  if (space == PlanSpace::kFlow && nearby->is_worth_annealing()) nearby->anneal_best(incumbent());
+  add_plans_of(*nearby);
+  search_among_equals(space, kPassesOfEquals);
 }
 
 // If plans may or may not keep peer replicas, the search begins with those that do, as if they were all.
-void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables) {
+void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables,
+                    double rival) {
   const bool is_paper = space == PlanSpace::kPaper;
   std::optional<PlanCandidate> known = is_paper ? std::nullopt : best_;
   for (const bool keeps_peer_replicas : {true, false}) {
@@ -234,7 +233,7 @@ void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::
       is_paper ? run_paper(techniques, starts[techniques]) : run_flow(techniques, starts[techniques], tables);
     }
     simulate_finalists(space, is_paper ? kPassesOfPaper : kPassesOfFlow, keeps_peer_replicas);
-    if (!is_paper && best_ && is_worth_annealing(*best_)) anneal_best();
+    if (!is_paper && is_worth_annealing()) anneal_best(rival);
     search_exhaustively(space, allowed);
     if (known && is_better(*known, best_.value())) best_ = known;
     known = best_;
@@ -255,17 +254,15 @@ void Search::repair(const Plan& running, PlanSpace space) {
   search_among_equals(space, kPassesOfEqualRepairs);
 }
 
-void Search::search_near(const Plan& plan, PlanSpace space) {
-  Search near(problem_, limits_, migration_, goals_);
-  near.repair(plan, space);
-  if (near.best_ && near.is_worth_annealing(*near.best_)) near.anneal_best();
-  add_plans_of(near);
-  search_among_equals(space, kPassesOfEquals);
+std::unique_ptr<Search> Search::search_near(const Plan& plan, PlanSpace space) const {
+  auto near = std::make_unique<Search>(problem_, limits_, migration_);
+  near->repair(plan, space);
+  return near;
 }
 
-void Search::anneal_best() {
-  const auto is_better_plan = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
-  best_ = annealed(problem_, goals_, limits_, best_.value(), is_better_plan);
+void Search::anneal_best(double rival) {
+  const IsBetter is_better_plan = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
+  best_ = annealed(problem_, goals_, limits_, best_.value(), {is_better_plan, rival});
 }
 
 // The front has the fastest plans that may be as cheap and the cheapest that may be as fast.
@@ -346,7 +343,6 @@ void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional
 
 void Search::search_exhaustively(PlanSpace space, std::span<const Techniques> allowed) {
   if (problem_.most_gpus() > kFewGpus || problem_.ignores_memory) return;
-  const auto incumbent = [&] { return best_ ? value_to_beat(best_->score) : kNoIncumbent; };
   const auto cutoff = [&] { return goals_.simulated.cutoff_for(just_above(incumbent())); };
   const auto evaluate = [&](const GroupedPlan& plan) {
     const auto estimate = limits_.is_over() ? std::nullopt : problem_.estimator->fast_estimate_below(cutoff(), plan);
@@ -376,8 +372,9 @@ std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of,
   return found;
 }
 
-bool Search::is_worth_annealing(const PlanCandidate& plan) const {
-  return plan.score.is_feasible() && problem_.most_gpus() > kFewGpus && passes_of(plan.plan) <= kAnnealingPasses;
+bool Search::is_worth_annealing() const {
+  return best_ && best_->score.is_feasible() && problem_.most_gpus() > kFewGpus &&
+         passes_of(best_->plan) <= kAnnealingPasses;
 }
 
 // Simulates the candidates two by two, and returns the best of them and `from`.

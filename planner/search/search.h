@@ -9,6 +9,7 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "planner/relaxation/group_time_table.h"
@@ -24,6 +25,10 @@ namespace sailor {
 // stay below. This constant stands for its value while no feasible plan is known; every plan is below it.
 inline constexpr double kNoIncumbent = std::numeric_limits<double>::infinity();
 
+// Every better plan has a smaller value. While no plan is feasible, values do not matter: a plan is better if it comes
+// nearer to being feasible.
+inline double value_to_beat(const Score& score) { return score.is_feasible() ? score.value : kNoIncumbent; }
+
 class Search {
  public:
   // If two plans have equal scores, the search prefers the one that moves less state. `migration` is null if no plan is
@@ -32,14 +37,15 @@ class Search {
       : Search(problem, std::move(limits), migration, {Goal::of(problem.job), Goal::of(problem.job)}) {}
 
   // Searches the whole space. `tables` are the input of the seeds from the relaxed problem; if they are empty, the
-  // search does without these seeds.
-  void run(PlanSpace space, std::span<const GroupTimeTable> tables);
+  // search does without these seeds. `nearby` is the result of search_near(), or null: the search goes on from there
+  // too.
+  void run(PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby = nullptr);
 
   // Searches only near the part of the running plan that still has its GPUs (see repair.h).
   void repair(const Plan& running, PlanSpace space);
 
-  // Searches near this plan too, after run(), and more thoroughly than repair() does.
-  void search_near(const Plan& plan, PlanSpace space);
+  // Returns another search of the same problem that has searched near this plan only, as repair() does.
+  [[nodiscard]] std::unique_ptr<Search> search_near(const Plan& plan, PlanSpace space) const;
 
   // Simulates the candidate and returns it with the simulated figures. If `incumbent` is the value of a feasible plan,
   // returns nothing for a candidate that has a higher value or misses a limit that cutoff_for() covers.
@@ -72,7 +78,9 @@ class Search {
       : problem_(problem), limits_(std::move(limits)), migration_(migration), goals_(goals), estimates_(problem) {}
 
   // Searches one plan space with every choice of techniques. `starts` passes the best starts of the narrower space on.
-  void run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables);
+  void run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables,
+              double rival);
+  [[nodiscard]] double incumbent() const { return best_ ? value_to_beat(best_->score) : kNoIncumbent; }
   // Both search their plan space with one choice of techniques.
   void run_paper(const Techniques& techniques, Starts& starts);
   void run_flow(const Techniques& techniques, Starts& starts, std::span<const GroupTimeTable> tables);
@@ -91,8 +99,9 @@ class Search {
   void simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas);
   [[nodiscard]] PlanCandidate best_simulated(PlanCandidate from, std::span<const PlanCandidate> candidates);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
-  void anneal_best();
-  [[nodiscard]] bool is_worth_annealing(const PlanCandidate& plan) const;
+  // `rival` is the value of the best plan of another search that is annealed too, or kNoIncumbent.
+  void anneal_best(double rival);
+  [[nodiscard]] bool is_worth_annealing() const;
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
   void keep_finalist_if_best(const PlanCandidate& candidate);
   [[nodiscard]] std::vector<PlanCandidate> finalists() const;

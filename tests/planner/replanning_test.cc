@@ -112,8 +112,8 @@ TEST(Repair, TheSurvivingPartFitsAndLosesNoMoreThanNecessary) {
 }
 
 TEST(Repair, AStageThatLostAllItsReplicasGoesToItsNeighbours) {
-  const std::vector<ReplicaGroup> two{draft_replicas(0, 1, 2)};
-  const std::vector<ReplicaGroup> three{draft_replicas(0, 1, 3)};
+  const ReplicaGroups two{draft_replicas(0, 1, 2)};
+  const ReplicaGroups three{draft_replicas(0, 1, 3)};
   const Draft surviving{1, {}, {{{0, 8}, two}, {{8, 16}, {}}, {{16, 25}, three}}};
   const std::vector<Draft> expected{{1, {}, {{{0, 8}, two}, {{8, 25}, three}}},
                                     {1, {}, {{{0, 16}, two}, {{16, 25}, three}}}};

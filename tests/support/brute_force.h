@@ -113,7 +113,7 @@ class BruteForce {
   }
 
   struct Unassigned {
-    std::vector<ReplicaGroup> groups;
+    ReplicaGroups groups;
     std::size_t group = 0;
     int replica = 0;  // the index of the replica within its group
     int left = 0;     // microbatches
@@ -139,13 +139,13 @@ class BruteForce {
   // Partitions the microbatches as evenly as possible, and tries every choice of the replicas that get one more.
   void partition_evenly(GroupedPlan plan, std::size_t stage, int replicas) {
     if (stage == plan.stages.size()) return evaluate(std::move(plan));
-    std::vector<ReplicaGroup> groups = std::move(plan.stages[stage].groups);
+    ReplicaGroups groups = std::move(plan.stages[stage].groups);
     plan.stages[stage].groups.clear();
     partition_groups(plan, stage, groups, 0, plan.microbatches % replicas, replicas);
   }
 
-  void partition_groups(const GroupedPlan& plan, std::size_t stage, const std::vector<ReplicaGroup>& groups,
-                        std::size_t at, int extra, int replicas) {
+  void partition_groups(const GroupedPlan& plan, std::size_t stage, const ReplicaGroups& groups, std::size_t at,
+                        int extra, int replicas) {
     if (at == groups.size()) {
       if (extra == 0) partition_evenly(plan, stage + 1, replicas);
       return;
