@@ -40,7 +40,8 @@ class Planner {
  public:
   explicit Planner(const Estimator& estimator) : estimator_(estimator) {}  // the estimator must outlive the planner
 
-  // Returns the best plan by the job's objective. Among equally good plans, it prefers the one with fewer GPUs. If
+  // Returns the best plan by the job's objective. Among equally good plans, it prefers the one with fewer GPUs, then
+  // the one that moves less state, then the one on fewer nodes. If
   // `options.current` is set, the running plan stays unless another plan is clearly better (see PlanOptions::current).
   // Returns kInfeasible if no plan meets all constraints. The error names the first missed constraint, in the order
   // free GPUs, memory, cost, throughput, minGpus, and says by how much it is missed.

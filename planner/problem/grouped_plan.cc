@@ -136,6 +136,19 @@ std::vector<GroupsOfSize> groups_of_pool(std::span<const GroupedStage> stages, i
   return groups;
 }
 
+int nodes_of(const GroupedPlan& plan, const ClusterState& cluster) {
+  const std::vector<int> gpus = gpus_of_pools(plan, cluster.pools.size());
+  int nodes = 0;
+  for (std::size_t pool = 0; pool < gpus.size(); ++pool) {
+    if (gpus[pool] == 0) continue;
+    const bool is_one_node = gpus[pool] <= cluster.pools[pool].nodes.front().free_gpus;
+    nodes += is_one_node ? 1
+                         : pack_groups(cluster.pools[pool], groups_of_pool(plan.stages, static_cast<int>(pool)))
+                               .nodes_used;
+  }
+  return nodes;
+}
+
 int zones_of(const GroupedStage& stage, const ClusterState& cluster) {
   if (stage.groups.size() < 2) return 1;
   std::set<std::string_view> zones;

@@ -71,6 +71,9 @@ bool has_equal_shares(const GroupedPlan& plan);
 // The GPUs that the plan uses of each pool, by index.
 std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools);
 
+// The fewest nodes that the plan needs. Nodes whose GPUs belong to pools of several speed grades count in each of them.
+int nodes_of(const GroupedPlan& plan, const ClusterState& cluster);
+
 // Returns the groups that the stages have in one pool. A size may occur several times.
 std::vector<GroupsOfSize> groups_of_pool(std::span<const GroupedStage> stages, int pool);
 

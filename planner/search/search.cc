@@ -97,6 +97,9 @@ bool Search::is_better(const PlanCandidate& candidate, const PlanCandidate& othe
     const Bytes least = migration_->bytes_to_move(other.plan);
     if (moved != least) return moved < least;
   }
+  const int nodes = nodes_of(candidate.plan, problem_.cluster);
+  const int fewest = nodes_of(other.plan, problem_.cluster);
+  if (nodes != fewest) return nodes < fewest;
   return candidate.plan < other.plan;
 }
 

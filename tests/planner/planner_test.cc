@@ -6,6 +6,7 @@
 
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
+#include "tests/support/networks.h"
 
 namespace sailor {
 namespace {
@@ -196,6 +197,19 @@ TEST(Planner, OfEquallyFastPlansTheCheapestIsChosen) {
 }
 
 // Spot nodes fail more often. The expected loss then differs by a fraction of a percent, and the price by two thirds.
+TEST(Planner, OfEquallyGoodPlansTheOneOnFewerNodesIsChosen) {
+  const std::string other_zone = "us-central1-b";  // its pool comes second
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-l4", 2, 1).pool(other_zone, "nvidia-l4", 1, 2);
+  const Simulator simulator({}, testing::free_network(), trainer_execution_model());
+  const auto planned = Planner(simulator).plan(
+      a_job().model("opt-350m").sequence_length(2048).batch(64).max_gpus(2), cluster, {}, {});
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_EQ(planned->estimate.gpus.begin()->second, 2);
+  for (const Stage& stage : planned->plan.stages) {
+    for (const Replica& replica : stage.replicas) EXPECT_EQ(replica.pool.zone.str(), other_zone);
+  }
+}
+
 TEST(Planner, NodesThatFailALittleMoreOftenAreChosenIfTheyCostLess) {
   const JobSpec job =
       a_job().model("opt-350m").sequence_length(2048).batch(1024).max_gpus(64).redundancy(Redundancy::kAuto);
