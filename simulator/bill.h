@@ -33,10 +33,21 @@ class SharedNodes {
 
 class Bill {
  public:
-  // All arguments must outlive the bill.
-  Bill(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster, const JobTables& tables,
-       const PoolLinks& links, const SharedNodes& shared)
-      : plan_(plan), job_(job), cluster_(cluster), tables_(tables), links_(links), shared_(shared) {}
+  // What holds for all plans of a job.
+  struct Tables {
+    const JobTables& needs;
+    const PoolLinks& links;
+    const SharedNodes& shared_nodes;
+  };
+
+  // All arguments, and what the tables refer to, must outlive the bill.
+  Bill(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster, const Tables& tables)
+      : plan_(plan),
+        job_(job),
+        cluster_(cluster),
+        tables_(tables.needs),
+        links_(tables.links),
+        shared_(tables.shared_nodes) {}
 
   // The number of GPUs of each pool that are paid for: those that the plan uses, or all GPUs of their nodes if the pool
   // is paid for by whole nodes. Nodes that a pool of a lower speed grade pays for are left out.

@@ -83,7 +83,7 @@ class JobSimulation final : public JobEstimator {
   // Compares `time`, which this simulator computed for the plan, with the Sailor paper's formula.
   [[nodiscard]] PaperComparison compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const;
   [[nodiscard]] Bill bill_of(const GroupedPlan& plan) const {
-    return {plan, job_, cluster_, tables_, links_, shared_nodes_};
+    return {plan, job_, cluster_, {tables_, links_, shared_nodes_}};
   }
   [[nodiscard]] const JobTables& tables() const { return tables_; }
   [[nodiscard]] const PoolLinks& links() const { return links_; }
