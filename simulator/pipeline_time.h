@@ -30,7 +30,7 @@ struct LinkTiming {
 struct StageTiming {
   SmallVector<GroupTiming, 4> groups;
   SmallVector<LinkTiming, 4> links;  // [group * groups of the next stage + group of the next stage]
-  double link = 0;  // latency and occupancy of a message to the next stage; the mean over routes
+  double link = 0;                   // latency and occupancy of a message to the next stage; the mean over routes
 
   // Means over microbatches, filled in by set_means().
   double forward = 0;

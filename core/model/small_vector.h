@@ -3,7 +3,9 @@
 
 // GCC takes the memory inside of a vector for all that it can have.
 #pragma GCC diagnostic push
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wstringop-overread"
+#endif
 #include <boost/container/small_vector.hpp>
 #pragma GCC diagnostic pop
 

@@ -32,7 +32,8 @@ inline double value_to_beat(const Score& score) { return score.is_feasible() ? s
 class Search {
  public:
   // If two plans have equal scores, the search prefers the one that moves less state, and then the one on fewer nodes:
-  // what moves costs time now, and nodes may fail later. `migration` is null if no plan is running. The problem and the migration cost must outlive the search.
+  // what moves costs time now, and nodes may fail later. `migration` is null if no plan is running. The problem and the
+  // migration cost must outlive the search.
   Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration)
       : Search(problem, std::move(limits), migration, {Goal::of(problem.job), Goal::of(problem.job)}) {}
 
