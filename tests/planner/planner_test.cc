@@ -201,8 +201,8 @@ TEST(Planner, OfEquallyGoodPlansTheOneOnFewerNodesIsChosen) {
   const std::string other_zone = "us-central1-b";  // its pool comes second
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-l4", 2, 1).pool(other_zone, "nvidia-l4", 1, 2);
   const Simulator simulator({}, testing::free_network(), trainer_execution_model());
-  const auto planned = Planner(simulator).plan(
-      a_job().model("opt-350m").sequence_length(2048).batch(64).max_gpus(2), cluster, {}, {});
+  const auto planned =
+      Planner(simulator).plan(a_job().model("opt-350m").sequence_length(2048).batch(64).max_gpus(2), cluster, {}, {});
   ASSERT_TRUE(planned) << planned.error().message;
   EXPECT_EQ(planned->estimate.gpus.begin()->second, 2);
   for (const Stage& stage : planned->plan.stages) {

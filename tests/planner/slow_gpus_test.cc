@@ -50,6 +50,16 @@ TEST(SlowGpus, APassTakesAsMuchLongerAsTheGradeSaysAndNoMoreMemory) {
   EXPECT_EQ(of_slow.memory[0].total(), of_fast.memory[0].total());
 }
 
+TEST(SlowGpus, PlansOfThePapersSpaceHaveItsShape) {
+  const auto planned = plan(testing::a_large_job(testing::large_shapes().front()),
+                            testing::slowed_gpus(testing::slow_situations().front()), {.space = PlanSpace::kPaper});
+  const std::vector<Stage>& stages = planned.plan.stages;
+  const auto layers_of = [](const Stage& stage) { return stage.last_layer - stage.first_layer; };
+  const auto [fewest, most] = std::ranges::minmax(stages, {}, layers_of);
+  EXPECT_LE(layers_of(most) - layers_of(fewest), 1);
+  for (const Stage& stage : stages) EXPECT_EQ(stage.replicas.size(), stages.front().replicas.size());
+}
+
 TEST(SlowGpus, OfTwoReplicasTheSlowOneGetsFewerMicrobatches) {
   const JobSpec job = a_job().batch(64).microbatch_sizes({1});
   const auto planned = plan(job, slowed(a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 1, 2), {1.9}));
