@@ -1,5 +1,6 @@
 // Plans large models in situations with slow GPUs: how long planning takes, and how much longer a step gets.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "planner/planner.h"
 #include "simulator/simulator.h"
 #include "tests/support/layer_cuts.h"
+#include "tests/support/two_cuts.h"
 
 namespace {
 
@@ -92,12 +94,26 @@ void plan_twenty_factors(benchmark::State& state, const LargeShape& model) {
   state.counters["over_dropping"] = ratio / situation.without_slow_gpus();
 }
 
+// What pipelines of two kinds, each with its own cut of the layers to stages, would add.
+void cut_twice(benchmark::State& state, const LargeShape& model, const SlowSituation& situation) {
+  const double one_cut = iteration_of(model, sailor::testing::slowed_gpus(situation));
+  sailor::testing::TwoCuts two;
+  for (auto _ : state) two = sailor::testing::step_with_two_cuts(simulator(), model, situation, one_cut);
+  if (std::isinf(two.seconds)) return state.SkipWithError("no two parts of the cluster hold the model each");
+  state.counters["over_one_cut"] = two.seconds / one_cut;
+  state.counters["over_one_cut_without_sum"] = two.without_sum / one_cut;
+}
+
 const bool kAreRegistered = [] {
   for (const LargeShape& model : sailor::testing::large_shapes()) {
     for (const SlowSituation& situation : sailor::testing::slow_situations()) {
       benchmark::RegisterBenchmark(("plan " + model.name + " in situation " + situation.name).c_str(),
                                    [&](benchmark::State& state) { plan_in(state, model, situation); })
           ->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark(("two cuts of " + model.name + " in situation " + situation.name).c_str(),
+                                   [&](benchmark::State& state) { cut_twice(state, model, situation); })
+          ->Unit(benchmark::kMillisecond)
+          ->Iterations(1);
     }
     benchmark::RegisterBenchmark(("plan " + model.name + " with 20 slow GPUs of 64, all different").c_str(),
                                  [&](benchmark::State& state) { plan_twenty_factors(state, model); })
