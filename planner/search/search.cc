@@ -215,12 +215,36 @@ void Search::run_flow(const Techniques& techniques, Starts& starts, std::span<co
 void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby) {
   std::map<Techniques, Starts> starts;
   const double rival = nearby != nullptr ? nearby->incumbent() : kNoIncumbent;
-  run_in(PlanSpace::kPaper, starts, tables, rival);
-  if (space == PlanSpace::kFlow) run_in(PlanSpace::kFlow, starts, tables, rival);
+  if (!recomputes_ && problem_.job.training.activation_checkpointing == ActivationCheckpointing::kAuto) {
+    run_by_recomputation(space, tables);
+  } else {
+    run_in(PlanSpace::kPaper, starts, tables, rival);
+    if (space == PlanSpace::kFlow) run_in(PlanSpace::kFlow, starts, tables, rival);
+  }
   if (nearby == nullptr) return;
   if (space == PlanSpace::kFlow && nearby->is_worth_annealing()) nearby->anneal_best(incumbent());
   add_plans_of(*nearby);
   search_among_equals(space, kPassesOfEquals);
+}
+
+// Plans that recompute activations and plans that keep them are searched separately, because they need very different
+// amounts of memory: starts that lead to the best plan of one kind are far behind the best of the other.
+void Search::run_by_recomputation(PlanSpace space, std::span<const GroupTimeTable> tables) {
+  std::deque<Search> kinds;
+  for (const bool recomputes : {false, true}) {
+    kinds.push_back(Search(problem_, limits_, migration_, goals_));
+    kinds.back().recomputes_ = recomputes;
+  }
+  run_each(kinds.size(), [&](std::size_t i) { kinds[i].run(space, tables); });
+  for (const Search& kind : kinds) add_plans_of(kind);
+  search_among_equals(space, kPassesOfEquals);
+}
+
+std::vector<Techniques> Search::allowed_techniques() const {
+  std::vector<Techniques> allowed = problem_.allowed_techniques();
+  std::erase_if(allowed,
+                [&](const Techniques& each) { return recomputes_.value_or(each.recomputes) != each.recomputes; });
+  return allowed;
 }
 
 // If plans may or may not keep peer replicas, the search begins with those that do, as if they were all.
@@ -229,7 +253,7 @@ void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::
   const bool is_paper = space == PlanSpace::kPaper;
   std::optional<PlanCandidate> known = is_paper ? std::nullopt : best_;
   for (const bool keeps_peer_replicas : {true, false}) {
-    std::vector<Techniques> allowed = problem_.allowed_techniques();
+    std::vector<Techniques> allowed = allowed_techniques();
     std::erase_if(allowed, [&](const Techniques& each) { return each.keeps_peer_replicas != keeps_peer_replicas; });
     if (allowed.empty()) continue;
     for (const Techniques& techniques : allowed) {
@@ -281,7 +305,7 @@ void Search::search_among_equals(PlanSpace space, long most_passes) {
     equals.evaluated_plan(draft_of(plan), plan, kNoIncumbent);
   }
   equals.simulate_finalists(space, most_passes, std::nullopt);
-  equals.search_exhaustively(space, problem_.allowed_techniques());
+  equals.search_exhaustively(space, allowed_techniques());
   report_.add(equals.report_);
   if (!equals.best_ || !equals.best_->score.is_feasible()) return;
   best_of_equals_ = equals.best_;

@@ -82,6 +82,9 @@ class Search {
   void run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables,
               double rival);
   [[nodiscard]] double incumbent() const { return best_ ? value_to_beat(best_->score) : kNoIncumbent; }
+  void run_by_recomputation(PlanSpace space, std::span<const GroupTimeTable> tables);
+  // Those of the problem, or those of them that recompute activations, or that do not.
+  [[nodiscard]] std::vector<Techniques> allowed_techniques() const;
   // Both search their plan space with one choice of techniques.
   void run_paper(const Techniques& techniques, Starts& starts);
   void run_flow(const Techniques& techniques, Starts& starts, std::span<const GroupTimeTable> tables);
@@ -130,6 +133,7 @@ class Search {
   SearchGoals goals_;
   FastEstimates estimates_;
   std::map<FinalistShape, PlanCandidate> finalists_;  // the best feasible plan of each shape
+  std::optional<bool> recomputes_;                    // set: only plans that do, or only those that do not
   long passes_left_ = 0;                              // how many more passes may be simulated
   std::optional<PlanCandidate> best_;
   std::optional<PlanCandidate> best_of_equals_;  // the best by the second goal of the plans that are as good as best_
