@@ -4,8 +4,10 @@
 Without arguments it runs all parts: `planner`, `slow`, `regroup`, `pass` and `scrape`, Google Benchmarks in build/dev/bench, whose
 time and whose counters become rows; `spot`, tests/bench/spot_bench.py, which replays jobs over traces of spot capacity; `trainer`,
 tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; `system`, build/bin/sailor-bench, which
-measures the whole system on the local Kubernetes; and `storm`, the test of tests/e2e that trains under a hundred random
-events. `spot`, `trainer` and `system` print their rows as JSON. With arguments it runs these parts only.
+measures the whole system on the local Kubernetes; `fleet`, the same program with SAILOR_BENCH_JOB=fleet, which measures the
+operator with SAILOR_FLEET_JOBS (default 1,000) jobs of simulated trainers on a real API server, beside SAILOR_FLEET_FOREIGN
+(default 20,000) foreign pods; and `storm`, the test of tests/e2e that trains under a hundred random
+events. `spot`, `trainer`, `system` and `fleet` print their rows as JSON. With arguments it runs these parts only.
 
 Each part replaces the table between its markers in a page: that of `planner` in docs/planner.md, that of `slow` in
 docs/stragglers.md, that of `spot` in docs/spot.md, and the others in docs/measurements.md.
@@ -54,10 +56,10 @@ def google_benchmark(name):
     return rows
 
 
-def rows_of(what, command):
+def rows_of(what, command, **environment):
     """Returns the rows that the command prints. If it fails, a row says so, and the other benchmarks still run."""
     print(f"[bench] {what}", file=sys.stderr)
-    done = subprocess.run(command, stdout=subprocess.PIPE)
+    done = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **environment})
     rows = [row(**measured) for measured in json.loads(done.stdout or "[]") or []]
     return rows if done.returncode == 0 else [*rows, row(f"{what}: failed", 1, "", 0)]
 
@@ -72,6 +74,10 @@ def trainer():
 
 def system():
     return rows_of("the whole system on the local Kubernetes", [str(ROOT / "build/bin/sailor-bench")])
+
+
+def fleet():
+    return rows_of("the operator with many jobs", [str(ROOT / "build/bin/sailor-bench")], SAILOR_BENCH_JOB="fleet")
 
 
 def storm():
@@ -147,6 +153,7 @@ PARTS = {
     "spot": spot,
     "trainer": trainer,
     "system": system,
+    "fleet": fleet,
     "storm": storm,
 }
 

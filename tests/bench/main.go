@@ -40,6 +40,9 @@ func main() {
 // measure runs the parts of the bench; SAILOR_BENCH_JOB selects one.
 func measure(ctx context.Context) (rows []row, err error) {
 	only := os.Getenv("SAILOR_BENCH_JOB")
+	if only == "fleet" {
+		return measureFleet(ctx)
+	}
 	if only != "slow-gpu" {
 		rows, err = measureRescales(ctx, only)
 	}
