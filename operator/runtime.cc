@@ -90,7 +90,7 @@ ObserverSources OperatorRuntime::sources() {
   sources.read_job = job_from_manifest;
   sources.profiles = [this] { return profiles_.book(); };
   sources.agents = [this](const JobKey& job) { return link_.views(job); };
-  sources.answers = [this](const JobKey& job) { return planning_.answers(job); };
+  sources.answers = [this](const JobKey& job) { return planning_.take_answers(job); };
   sources.refusal = [this](const JobKey& job) { return refusals_.find(job); };
   sources.protected_at = [this](const JobKey& job, const std::string& uid) { return protected_jobs_.find(job, uid); };
   return sources;

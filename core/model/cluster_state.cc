@@ -20,6 +20,22 @@ std::vector<NodeGroup> merged(const std::vector<NodeGroup>& groups) {
   return result;
 }
 
+// How many nodes have at least this many free GPUs.
+int nodes_with(const std::vector<NodeGroup>& groups, int free_gpus) {
+  int count = 0;
+  for (const NodeGroup& group : groups) count += group.free_gpus >= free_gpus ? group.count : 0;
+  return count;
+}
+
+bool contains_nodes(const std::vector<NodeGroup>& whole, const std::vector<NodeGroup>& part) {
+  if (whole == part) return true;
+  const auto is_mixed = [](const NodeGroup& group) { return group.is_mixed(); };
+  if (std::ranges::any_of(whole, is_mixed) || std::ranges::any_of(part, is_mixed)) return false;
+  return std::ranges::all_of(part, [&](const NodeGroup& group) {
+    return nodes_with(part, group.free_gpus) <= nodes_with(whole, group.free_gpus);
+  });
+}
+
 }  // namespace
 
 int NodeGroup::gpus_of_all_grades() const {
@@ -68,6 +84,17 @@ ClusterState normalized(ClusterState cluster) {
   for (Pool& pool : pools) pool.nodes = merged(pool.nodes);
   cluster.pools = std::move(pools);
   return cluster;
+}
+
+bool contains(const ClusterState& whole, const ClusterState& part) {
+  if (part.accelerators != whole.accelerators) return false;
+  return std::ranges::all_of(part.pools, [&](const Pool& pool) {
+    const Pool* same = whole.find(pool.key);
+    if (same == nullptr || !contains_nodes(same->nodes, pool.nodes)) return false;
+    Pool with_our_nodes = *same;
+    with_our_nodes.nodes = pool.nodes;
+    return with_our_nodes == pool;
+  });
 }
 
 }  // namespace sailor

@@ -58,4 +58,8 @@ struct ClusterState {
 // were read.
 ClusterState normalized(ClusterState cluster);
 
+// Whether each plan for `part` is one for `whole`, too: the pools of `part` are those of `whole`, with as many nodes or
+// fewer. Both are normalized. May say no for nodes of which a pool does not offer all GPUs.
+bool contains(const ClusterState& whole, const ClusterState& part);
+
 }  // namespace sailor

@@ -114,6 +114,7 @@ struct PlanAnswer {
   Result<PlannedJob> result;
   Time asked_at;
   bool is_overtaken = false;  // the job had asked a newer question before the answer came
+  bool is_new = false;        // no earlier observation had it
 };
 
 // Options of this operator.

@@ -44,11 +44,14 @@ void PlanningService::give_turn(const PlanQuestion& waiting) {
   asked_.notify_all();  // not every thread may take it
 }
 
-std::vector<PlanAnswer> PlanningService::answers(const JobKey& job) const {
+std::vector<PlanAnswer> PlanningService::take_answers(const JobKey& job) {
   const std::scoped_lock lock(mutex_);
   const auto questions = jobs_.find(job);
   if (questions == jobs_.end()) return {};
-  return {questions->second.answers.begin(), questions->second.answers.end()};
+  std::deque<PlanAnswer>& answers = questions->second.answers;
+  std::vector<PlanAnswer> taken(answers.begin(), answers.end());
+  for (PlanAnswer& answer : answers) answer.is_new = false;
+  return taken;
 }
 
 void PlanningService::forget(const JobKey& job) {
@@ -92,7 +95,7 @@ void PlanningService::work(std::stop_token stop, bool is_for_urgent_questions) {
 void PlanningService::answer(const PlanQuestion& question, Time asked, std::stop_token stop) {
   const auto start = std::chrono::steady_clock::now();
   const JobKey& job = question.job.key;
-  PlanAnswer found{question, fail(ErrorCode::kInternal, ""), asked};
+  PlanAnswer found{.question = question, .result = fail(ErrorCode::kInternal, ""), .asked_at = asked, .is_new = true};
   try {
     found.result = search_(question, stop);
   } catch (const std::exception& error) {

@@ -37,7 +37,8 @@ class PlanningService {
   // that changes faster than searches end, a job would never get a plan otherwise. The answer is then marked as
   // overtaken. A question that is waiting, being searched for, or answered is ignored.
   void ask(const PlanQuestion& question);
-  [[nodiscard]] std::vector<PlanAnswer> answers(const JobKey& job) const;  // the newest eight
+  // Returns the newest eight answers. Each of them is new for the first caller only.
+  [[nodiscard]] std::vector<PlanAnswer> take_answers(const JobKey& job);
   void forget(const JobKey& job);  // stops the search for the job and drops its answers
 
  private:

@@ -87,6 +87,52 @@ TEST_F(Capacity, PlanOfAnEarlierClusterIsNotUsed) {
   EXPECT_FALSE(look_up().has_plan()) << "the planner may find a better one";
 }
 
+TEST_F(Capacity, NewPlanOfAJobThatStartsIsUsedIfItStillFits) {
+  add_node("a");
+  answer(/*is_overtaken=*/false);
+  observation_.answers.back().is_new = true;
+  add_node("b");
+  EXPECT_TRUE(look_up().has_plan()) << "another job that starts has changed the cluster";
+  observation_.answers.back().question.current = observation_.answers.back().result->plan;
+  EXPECT_FALSE(
+      look_up_plan(observation_, nodes(NodeScope::kExisting), observation_.answers.back().question.current).has_plan())
+      << "a job that trains can wait for a better plan";
+}
+
+TEST_F(Capacity, PlanThatIsKeptIsKeptIfOthersTakeFreeGpus) {
+  for (const char* name : {"a", "b", "c"}) add_node(name);
+  answer(/*is_overtaken=*/false);
+  PlanAnswer& known = observation_.answers.back();
+  const Plan current = known.result->plan;
+  known.question.current = current;
+  known.result->keeps_current = true;
+  const auto has_answer = [&] {
+    return look_up_plan(observation_, nodes(NodeScope::kExisting), current).answer != nullptr;
+  };
+  cluster_->nodes.pop_back();
+  EXPECT_TRUE(has_answer()) << "with fewer GPUs, no plan becomes better";
+  known.result->keeps_current = false;
+  EXPECT_FALSE(has_answer()) << "the better plan may have needed that node";
+  known.result->keeps_current = true;
+  for (const char* name : {"c", "d"}) add_node(name);
+  EXPECT_FALSE(has_answer()) << "a node is new";
+}
+
+TEST_F(Capacity, JobWithoutPlanHasNoneWhateverHappensToGpusThatItMayNotUse) {
+  add_node("a");
+  const auto answer_no = [&] {
+    const Error error{ErrorCode::kInfeasible, "too few GPUs"};
+    observation_.answers = {{look_up().question.value(), tl::unexpected(error), observation_.now}};
+  };
+  answer_no();
+  add_node("b");
+  EXPECT_TRUE(look_up().question.has_value()) << "a node is new";
+  observation_.job.spec->resources.accelerators = {Accelerator("nvidia-tesla-t4")};
+  answer_no();
+  add_node("c");
+  EXPECT_TRUE(look_up().has_no_plan());
+}
+
 TEST_F(Capacity, OvertakenPlanDoesNotKeepForLong) {
   add_node("a");
   answer(/*is_overtaken=*/true);

@@ -75,7 +75,7 @@ TEST(PlanningService, AnswersAQuestionThatIsAskedAgainAfterItsSearchWasStopped) 
   search.wait_for_searches(2);
   search.let_go();
   search.wait_for_answers(1);
-  EXPECT_THAT(service.answers(question.job.key), SizeIs(1));
+  EXPECT_THAT(service.take_answers(question.job.key), SizeIs(1));
 }
 
 PlanQuestion urgent(PlanQuestion question) {
@@ -111,7 +111,7 @@ class SearchUnderWay : public ::testing::Test {
     hooks.answered = [&search](const JobKey&) { search.note_answer(); };
     return hooks;
   }
-  [[nodiscard]] std::vector<PlanAnswer> answers() const { return service_.answers({"research", "a"}); }
+  [[nodiscard]] std::vector<PlanAnswer> answers() { return service_.take_answers({"research", "a"}); }
 
   Search search_;
   PlanningService service_{running(search_), counting(search_), 1};
@@ -124,6 +124,13 @@ TEST_F(SearchUnderWay, IsNotStoppedByAChangeOfTheCluster) {
   ASSERT_THAT(answers(), SizeIs(2));
   EXPECT_TRUE(answers()[0].is_overtaken);
   EXPECT_FALSE(answers()[1].is_overtaken);
+}
+
+TEST_F(SearchUnderWay, ItsAnswerIsNewOnce) {
+  search_.let_go();
+  search_.wait_for_answers(1);
+  EXPECT_TRUE(answers().at(0).is_new);
+  EXPECT_FALSE(answers().at(0).is_new);
 }
 
 TEST_F(SearchUnderWay, IsStoppedByAnUrgentQuestionOfItsJob) {

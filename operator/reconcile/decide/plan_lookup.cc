@@ -16,12 +16,20 @@ namespace {
 
 constexpr auto kOvertakenPlansKeep = std::chrono::seconds(30);
 
+// Returns whether a plan counts although the cluster has changed since the question. One that was overtaken does, or a
+// job in a cluster that changes faster than the planner answers would wait for ever. So does one that the job looks at
+// for the first time, if it does not train yet: many jobs that start at once would plan anew whenever one of them takes
+// its GPUs.
+bool outlives_change(const PlanAnswer& answer, Time now) {
+  if (answer.is_new && !answer.question.current) return true;
+  return answer.is_overtaken && now - answer.asked_at <= kOvertakenPlansKeep;
+}
+
 // Returns the newest plan that the planner made for a cluster that has changed meanwhile, if it still fits the nodes.
-// Without it, a job in a cluster that changes faster than the planner answers would wait for ever.
 const PlanAnswer* find_overtaken_plan(const Observation& observation, const PlanQuestion& question,
                                       const std::vector<UsableNode>& nodes) {
   for (const PlanAnswer& answer : std::views::reverse(observation.answers)) {
-    if (!answer.is_overtaken || !answer.result || observation.now - answer.asked_at > kOvertakenPlansKeep) continue;
+    if (!answer.result || !outlives_change(answer, observation.now)) continue;
     PlanQuestion same = answer.question;
     same.cluster = question.cluster;
     same.current_cluster = question.current_cluster;
@@ -33,10 +41,39 @@ const PlanAnswer* find_overtaken_plan(const Observation& observation, const Plan
   return nullptr;
 }
 
+ClusterState allowed_part(const ClusterState& cluster, const ResourceSpec& resources) {
+  ClusterState part = cluster;
+  std::erase_if(part.pools, [&](const Pool& pool) { return !resources.allows(pool.key); });
+  return part;
+}
+
+// Returns whether the answer that there is no plan, or none better than the present one, holds for this cluster too: no
+// plan becomes better with fewer GPUs to choose from, or possible with others that the job may not use.
+bool still_holds(const PlanAnswer& answer, const ClusterState& cluster) {
+  const ClusterState& asked = answer.question.cluster;
+  if (answer.result) return answer.result->keeps_current && contains(asked, cluster);
+  const ResourceSpec& resources = answer.question.job.resources;
+  return answer.result.error().code == ErrorCode::kInfeasible &&
+         allowed_part(asked, resources) == allowed_part(cluster, resources);
+}
+
+// Returns an answer that still holds. Without it, all jobs would ask again whenever one of them takes a GPU.
+const PlanAnswer* find_lasting_answer(const Observation& observation, const PlanQuestion& question) {
+  if (question.is_urgent) return nullptr;
+  for (const PlanAnswer& answer : std::views::reverse(observation.answers)) {
+    if (!still_holds(answer, question.cluster)) continue;
+    PlanQuestion same = answer.question;
+    same.cluster = question.cluster;
+    if (same == question) return &answer;
+  }
+  return nullptr;
+}
+
 PlanLookup look_up(PlanQuestion question, const Observation& observation, const std::vector<UsableNode>& nodes) {
   const auto known = std::ranges::find(observation.answers, question, &PlanAnswer::question);
   if (known != observation.answers.end()) return {&*known, std::nullopt};
   if (const PlanAnswer* overtaken = find_overtaken_plan(observation, question, nodes)) return {overtaken, std::nullopt};
+  if (const PlanAnswer* lasting = find_lasting_answer(observation, question)) return {lasting, std::nullopt};
   return {nullptr, std::move(question)};
 }
 

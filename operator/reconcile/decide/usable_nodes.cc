@@ -33,14 +33,17 @@ std::optional<UsableNode> with_pod(const Observation& observation, const NodeVie
   return UsableNode{node.name, node.uid, node.pool, pod.gpus, pod.name};
 }
 
+int gpus_left(const Observation& observation, const NodeView& node, const NodeQuery& query) {
+  const auto taken = query.taken.find(node.name);
+  return node.gpus - node.used_by_others(observation.job.uid) + (taken == query.taken.end() ? 0 : taken->second);
+}
+
 std::optional<UsableNode> without_pod(const Observation& observation, const NodeView& node,
                                       const SchedulingRules& rules, const NodeQuery& query) {
   if (!node.is_ready || node.is_cordoned || !rules.accept(node)) return std::nullopt;
-  const auto taken = query.taken.find(node.name);
-  const int others = node.used_by_others(observation.job.uid) - (taken == query.taken.end() ? 0 : taken->second);
-  if (others > 0 && observation.cluster->pools.at(node.pool).whole_nodes) return std::nullopt;
-  if (others >= node.gpus) return std::nullopt;
-  return UsableNode{node.name, node.uid, node.pool, node.gpus - others, ""};
+  const int left = gpus_left(observation, node, query);
+  if (left < node.gpus && observation.cluster->pools.at(node.pool).whole_nodes) return std::nullopt;
+  return UsableNode{node.name, node.uid, node.pool, left, ""};
 }
 
 // Returns how many nodes of a pool a plan of the job could use at most. A pool may be declared with a million nodes.
@@ -67,10 +70,12 @@ std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQ
   const SchedulingRules rules(scheduling_spec(observation.job.pod_template));
   const Competition competition(observation);
   for (const NodeView& node : observation.cluster->nodes) {
-    if (node.is_terminating || is_quarantined(observation, node)) continue;
-    if (competition.find_claimant(node) != nullptr) continue;
+    if (node.is_terminating) continue;
     const PodView* pod = query.replaces_pods ? nullptr : pod_on(observation, node);
     if (pod == nullptr && query.scope == NodeScope::kSurvivors) continue;
+    // Before what follows, which takes time: of a large cluster, most nodes are in use.
+    if (pod == nullptr && gpus_left(observation, node, query) <= 0) continue;
+    if (is_quarantined(observation, node) || competition.find_claimant(node) != nullptr) continue;
     const bool is_further = !node.used.contains(observation.job.uid);
     if (is_further && query.leaves_nodes && competition.is_left_to_others(node)) continue;
     auto candidate =

@@ -28,6 +28,19 @@ TEST(ClusterState, EqualClustersReadInAnotherOrderAreEqual) {
   EXPECT_EQ(one.free_gpus(), 11);
 }
 
+TEST(ClusterState, AnotherOneIsAPartOfItIfItHasNoMoreNodesAndTheSamePrices) {
+  const ClusterState whole = normalized({{pool("us-central1-a", {{2, 3}, {4, 2}}), pool("us-west1-b", {{1, 1}})}});
+  EXPECT_TRUE(contains(whole, whole));
+  EXPECT_TRUE(contains(whole, {{pool("us-central1-a", {{4, 1}, {2, 3}})}}));
+  EXPECT_TRUE(contains(whole, {{pool("us-central1-a", {{2, 5}})}})) << "GPUs of the larger nodes are in use";
+  EXPECT_FALSE(contains(whole, {{pool("us-central1-a", {{2, 6}})}}));
+  EXPECT_FALSE(contains(whole, {{pool("us-central1-a", {{4, 3}})}}));
+  EXPECT_FALSE(contains(whole, {{pool("us-east1-b", {{1, 1}})}}));
+  ClusterState cheaper = whole;
+  cheaper.pools.front().price_per_gpu = DollarsPerHour(0.01);
+  EXPECT_FALSE(contains(whole, cheaper));
+}
+
 TEST(Ids, APoolKeyIsReadBackAsWritten) {
   const PoolKey key = pool("europe-west4-a", {}).key;
   EXPECT_EQ(to_string(key), "europe-west4-a/nvidia-l4/spot");
