@@ -48,7 +48,9 @@ const templateName = "template"
 
 // Template has the operator run a job, reads what it has made for it, and deletes the job.
 func (f *Fleet) Template(ctx context.Context) (*Template, error) {
-	if err := f.Create(ctx, 0, 1, func(int) trainingjob.Small { return Training(templateName, trainingjob.Endless) }); err != nil {
+	job := Training(templateName, trainingjob.Endless)
+	job.Resources = fmt.Sprintf("{accelerators: [%s], minGpus: %d, maxGpus: %[2]d}", accelerator, PodsOfJob) // the operator may not know all nodes yet
+	if err := f.Create(ctx, 0, 1, func(int) trainingjob.Small { return job }); err != nil {
 		return nil, err
 	}
 	if err := f.Jobs.untilState(ctx, "Running", 1); err != nil {
@@ -58,10 +60,7 @@ func (f *Fleet) Template(ctx context.Context) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.objects.Resource(trainingjob.Resource).Namespace(Namespace).Delete(ctx, templateName, metav1.DeleteOptions{}); err != nil {
-		return nil, err
-	}
-	return template, f.untilNoPods(ctx, Namespace)
+	return template, f.removeJobs(ctx, Namespace)
 }
 
 func (f *Fleet) untilNoPods(ctx context.Context, namespace string) error {
@@ -143,7 +142,7 @@ func (f *Fleet) Bare(ctx context.Context, template *Template, jobs int) (time.Du
 	if err != nil {
 		return 0, err
 	}
-	return took, f.removeBare(ctx)
+	return took, f.removeJobs(ctx, bareNamespace)
 }
 
 func (f *Fleet) bareJob(ctx context.Context, operator dynamic.Interface, template *Template, i int) error {
@@ -174,19 +173,20 @@ func (f *Fleet) bareJob(ctx context.Context, operator dynamic.Interface, templat
 	return nil
 }
 
-func (f *Fleet) removeBare(ctx context.Context) error {
+// removeJobs deletes all jobs of a namespace and what belongs to them. The garbage collector would learn of these kinds only after half a minute.
+func (f *Fleet) removeJobs(ctx context.Context, namespace string) error {
 	now := int64(0)
 	for _, kind := range append([]schema.GroupVersionResource{trainingjob.Resource}, kinds...) {
-		err := f.objects.Resource(kind).Namespace(bareNamespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now},
+		err := f.objects.Resource(kind).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now},
 			metav1.ListOptions{LabelSelector: labelsOf(kind)})
 		if err != nil {
 			return err
 		}
 	}
-	return f.untilNoPods(ctx, bareNamespace)
+	return f.untilNoPods(ctx, namespace)
 }
 
-// labelsOf selects what Bare has made: a TrainingJob has no label.
+// labelsOf selects what belongs to jobs: a TrainingJob has no label.
 func labelsOf(kind schema.GroupVersionResource) string {
 	if kind == trainingjob.Resource {
 		return ""
