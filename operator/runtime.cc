@@ -1,6 +1,8 @@
 #include "operator/runtime.h"
 
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "core/log/log.h"
 #include "core/manifest/manifest.h"
@@ -18,6 +20,8 @@ namespace sailor {
 namespace {
 
 constexpr auto kMetricsPeriod = std::chrono::seconds(2);  // the leader's Lease is renewed with the same period
+// A reconcile mostly waits for the API server.
+constexpr int kReconcilesAtOnce = 8;
 constexpr auto kAuthorityPause = std::chrono::seconds(2);
 constexpr auto kPlanningBudget = std::chrono::seconds(5);  // a search that takes longer returns its best plan so far
 
@@ -54,7 +58,10 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
       api_(transport_, api_hooks(options_.elects_leader)),
       caches_(options_.namespaces, !options_.kueue_version.empty()),
       profiles_(caches_.profiles),
-      link_(link_options(), [this](const JobKey& job) { queue_.add(job); }),
+      link_(link_options(),
+            [this](const JobKey& job, AgentNews news) {
+              queue_.add(job, news == AgentNews::kSteps ? Lane::kRoutine : Lane::kUrgent);
+            }),
       planning_([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
                 planning_hooks(), options_.planner_threads),
       observer_(caches_,
@@ -229,9 +236,7 @@ void OperatorRuntime::update_metrics() {
   metrics_.process();
 }
 
-void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
-  log_info("reconciling", {{"jobs", std::to_string(caches_.jobs.all().size())}});
-  watches_.queue_all_jobs();
+void OperatorRuntime::reconcile_jobs(const std::stop_token& stop) {
   while (const auto key = queue_.take(stop)) {
     watchdog_.begin(std::chrono::steady_clock::now());
     controller_.reconcile(*key);
@@ -255,7 +260,11 @@ bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   // An operator of some namespaces may not write outside of them, and several of them would contradict each other.
   if (options_.namespaces.empty())
     pool_writer = std::jthread([this](const std::stop_token& writer_stop) { write_pool_statuses(writer_stop); });
-  std::jthread worker([this](std::stop_token worker_stop) { reconcile_jobs(std::move(worker_stop)); });
+  log_info("reconciling", {{"jobs", std::to_string(caches_.jobs.all().size())}});
+  watches_.queue_all_jobs();
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < kReconcilesAtOnce; ++i)
+    workers.emplace_back([this](const std::stop_token& worker_stop) { reconcile_jobs(worker_stop); });
   bool has_lost = false;
   while (!stop.stop_requested() && !has_lost) {
     update_metrics();
@@ -265,8 +274,8 @@ bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
     }
     if (!has_lost) kube::interruptible_sleep(kMetricsPeriod, stop);
   }
-  worker.request_stop();
-  worker.join();
+  for (std::jthread& worker : workers) worker.request_stop();
+  workers.clear();
   if (!has_lost) events_.flush();
   if (has_lost) log_error("leadership lost", {{"identity", options_.identity}});
   if (options_.elects_leader && !has_lost) election_.release();

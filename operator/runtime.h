@@ -40,7 +40,7 @@ class OperatorRuntime {
   bool await_authority(const std::stop_token& stop);     // makes issuer_; returns false after a stop
   void start_callback_server();
   bool reconcile_while_leading(std::stop_token stop);
-  void reconcile_jobs(std::stop_token stop);
+  void reconcile_jobs(const std::stop_token& stop);
   void write_pool_statuses(const std::stop_token& stop);
   void update_metrics();
   [[nodiscard]] bool is_alive() const;

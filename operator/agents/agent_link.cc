@@ -71,7 +71,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     Instant steps_told;  // when a change of the steps alone was last worth a call of `changed`
   };
 
-  Shared(Options options_given, std::function<void(const JobKey&)> changed_given)
+  Shared(Options options_given, std::function<void(const JobKey&, AgentNews)> changed_given)
       : options(std::move(options_given)), changed(std::move(changed_given)) {}
 
   Job* find(const JobKey& key) {
@@ -85,18 +85,19 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     return agent == job->agents.end() ? nullptr : &agent->second;
   }
 
-  // Stores the result of a request in the view of the agent. Returns whether the view has changed, or may lead to
-  // another decision as time passes.
-  bool note(Job& job, Agent& agent, std::optional<AgentReport> report) {
+  // Stores the result of a request in the view of the agent. Returns what is new, if the view has changed or may lead
+  // to another decision as time passes.
+  std::optional<AgentNews> note(Job& job, Agent& agent, std::optional<AgentReport> report) {
     AgentView& view = agent.view;
     if (report && !is_of(*report, agent.target)) report.reset();  // another pod has taken over the address
     if (report) view.answered_at = options.monotonic();
     if (!report) {
       ++view.unanswered_polls;
       if (!view.unanswered_since) view.unanswered_since = options.clock();
-      return view.unanswered_polls <= kHighestPollCount;
+      return view.unanswered_polls <= kHighestPollCount ? std::optional(AgentNews::kState) : std::nullopt;
     }
-    const bool is_new = view.unanswered_polls > 0 || !view.report || is_news(job, *view.report, *report);
+    auto news = view.unanswered_polls > 0 || !view.report ? std::optional(AgentNews::kState)
+                                                          : news_between(job, *view.report, *report);
     view.unanswered_polls = 0;
     view.unanswered_since.reset();
     if (!has_broken_worker(*report)) view.broken_since.reset();
@@ -106,20 +107,22 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     if (prepared > 0 && (!view.report || prepared_generation(*view.report) != prepared))
       view.preparing_since = options.clock();
     view.report = std::move(report);
-    return is_new || view.broken_since.has_value();
+    return view.broken_since ? std::optional(AgentNews::kState) : news;
   }
 
-  // Returns whether a report differs from the one before by more than its steps, or by its steps after a while.
-  bool is_news(Job& job, const AgentReport& before, const AgentReport& report) const {
-    if (report == before) return false;
-    if (without_steps(report) != without_steps(before)) return true;
+  // Returns what a report says beyond the one before. Steps are news after a while.
+  std::optional<AgentNews> news_between(Job& job, const AgentReport& before, const AgentReport& report) const {
+    if (report == before) return std::nullopt;
+    if (without_steps(report) != without_steps(before)) return AgentNews::kState;
     const Instant now = std::chrono::steady_clock::now();
-    if (now - job.steps_told < options.steps_period) return false;
+    const auto turn = options.steps_period_of_all * std::ssize(jobs);
+    if (now - job.steps_told < std::max<std::chrono::milliseconds>(options.steps_period, turn)) return std::nullopt;
     job.steps_told = now;
-    return true;
+    return AgentNews::kSteps;
   }
 
   void take_poll(const JobKey& key, const std::string& uid, std::optional<AgentReport> report) {
+    auto news = AgentNews::kState;
     {
       const std::scoped_lock lock(mutex);
       Job* job = find(key);
@@ -130,9 +133,11 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       agent->due = std::chrono::steady_clock::now() + (is_calm ? options.period : options.quick_period);
       if (agent->due < ticker_wakes_at) wake_ticker();
       const bool may_repeat = std::exchange(agent->has_failed, false);
-      if (!note(*job, *agent, std::move(report)) && !may_repeat) return;
+      const auto noted = note(*job, *agent, std::move(report));
+      if (!noted && !may_repeat) return;
+      if (!may_repeat) news = *noted;
     }
-    notify(key);
+    notify(key, news);
   }
 
   // Returns the client for a request to the agent; nothing if the agent is gone, or such a request is on its way.
@@ -167,7 +172,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       if (agent->has_failed) return;
       note(*job, *agent, std::move(answer.report));
     }
-    notify(key);
+    notify(key, AgentNews::kState);
   }
 
   void wake_ticker() {
@@ -176,9 +181,9 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   }
 
   // Calls `changed`. Does not hold `mutex`, because the callee may ask for views.
-  void notify(const JobKey& job) {
+  void notify(const JobKey& job, AgentNews news) {
     const std::scoped_lock lock(notifying);
-    if (is_notifying) changed(job);
+    if (is_notifying) changed(job, news);
   }
 
   // Stops all calls of `changed`. Waits for a call that has begun.
@@ -218,7 +223,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   }
 
   const Options options;
-  const std::function<void(const JobKey&)> changed;
+  const std::function<void(const JobKey&, AgentNews)> changed;
   mutable std::mutex mutex;
   std::mutex notifying;
   bool is_notifying = true;
@@ -229,7 +234,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   std::map<JobKey, Job> jobs;
 };
 
-AgentLink::AgentLink(Options options, std::function<void(const JobKey&)> changed)
+AgentLink::AgentLink(Options options, std::function<void(const JobKey&, AgentNews)> changed)
     : shared_(std::make_shared<Shared>(std::move(options), std::move(changed))),
       ticker_([this](std::stop_token stop) { tick(stop); }) {}
 

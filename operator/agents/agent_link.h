@@ -27,6 +27,9 @@ struct AgentTarget {
   friend bool operator==(const AgentTarget&, const AgentTarget&) = default;
 };
 
+// What is new about an agent: only that its workers have done further steps, or more.
+enum class AgentNews { kSteps, kState };
+
 class AgentLink {
  public:
   struct Options {
@@ -36,6 +39,8 @@ class AgentLink {
     // The least time between two calls of `changed` for a job of which only the steps have changed. The estimates of
     // the GPUs' speeds need a report each second (operator/stragglers).
     std::chrono::milliseconds steps_period{1000};
+    // The same for any two jobs: with more than 250 jobs, each of them has its turn later.
+    std::chrono::milliseconds steps_period_of_all{4};
     std::chrono::milliseconds timeout = kPollTimeout;               // the limit for a poll
     std::chrono::milliseconds send_timeout = kAgentRequestTimeout;  // the limit for any other request
     OperatorIdentity identity;                                      // as of AgentClient
@@ -44,7 +49,7 @@ class AgentLink {
   };
   // `changed` is called on threads of the link when the view of an agent differs from before so much that another
   // decision is possible. It is not called any more once the destructor has returned.
-  AgentLink(Options options, std::function<void(const JobKey&)> changed);
+  AgentLink(Options options, std::function<void(const JobKey&, AgentNews)> changed);
   ~AgentLink();
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;

@@ -1,5 +1,7 @@
 #include "operator/reconcile/applier.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/model/cut_text.h"
@@ -33,9 +35,14 @@ std::string explained(const kube::ApiError& refusal) {
 
 }  // namespace
 
-ApiResult<void> Applier::apply(const Observation& observation, const Decision& decision) {
+ApiResult<void> Applier::apply(const Observation& observation, const Decision& decision,
+                               const std::function<void()>& claimed) {
+  const auto writes_record = [](const Action& action) { return std::holds_alternative<WriteRecord>(action); };
+  auto records = std::ranges::count_if(decision.actions, writes_record);
+  if (records == 0) claimed();
   for (const Action& action : decision.actions) {
     if (auto done = perform(observation, action); !done) return done;
+    if (writes_record(action) && --records == 0) claimed();
   }
   if (decision.status) {
     if (auto done = write_status(observation, *decision.status); !done) return done;

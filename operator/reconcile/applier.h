@@ -36,7 +36,10 @@ class Applier {
   // Performs the actions in order, then writes the status, then hands out the events. Returns the first error and skips
   // what follows it. A pod that the API server refuses is not an error; the other pods of the decision are then not
   // created, because all are needed together.
-  [[nodiscard]] kube::ApiResult<void> apply(const Observation& observation, const Decision& decision);
+  // Calls `claimed` once all records of the decision are written; not at all if that fails. Any thread may call it, but
+  // no two threads for the same job.
+  [[nodiscard]] kube::ApiResult<void> apply(
+      const Observation& observation, const Decision& decision, const std::function<void()>& claimed = [] {});
 
  private:
   using Write = kube::ApiResult<kube::Json> (kube::Api::*)(const kube::Resource&, const kube::Json&);

@@ -34,15 +34,17 @@ void Controller::reconcile_once(const JobKey& key, ReconcileReport& report) {
     return;
   }
   report.orphans = *std::move(orphans);
+  std::unique_lock claiming(claiming_);
   const auto observation = observer_.observe(key);
   if (!observation) {
+    claiming.unlock();
     hooks_.forget(key);
     hooks_.reconciled(report);
     return;
   }
   hooks_.follow(*observation);
   const Decision decision = decide(*observation);
-  const auto applied = applier_.apply(*observation, decision);
+  const auto applied = applier_.apply(*observation, decision, [&claiming] { claiming.unlock(); });
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.observation = &*observation;
   report.decision = &decision;

@@ -1,9 +1,11 @@
-// Controller: reconciles one job at a time. It observes the job, decides, and applies the decision. If this fails, it
-// queues the job again with a back-off. OperatorRuntime calls reconcile() for each job that it takes from the queue.
+// Controller: reconciles a job. It observes the job, decides, and applies the decision. If this fails, it queues the
+// job again with a back-off. OperatorRuntime calls reconcile() for each job that it takes from the queue, on several
+// threads.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <stop_token>
 
 #include "operator/reconcile/applier.h"
@@ -37,7 +39,8 @@ class Controller {
   Controller(Orphans& orphans, const Observer& observer, Applier& applier, WorkQueue& queue, ControllerHooks hooks)
       : orphans_(orphans), observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
 
-  void reconcile(const JobKey& key);  // an exception counts as a failure of this job only
+  // An exception counts as a failure of this job only. Any thread may call it, but no two threads for the same job.
+  void reconcile(const JobKey& key);
 
  private:
   void reconcile_once(const JobKey& key, ReconcileReport& report);
@@ -47,6 +50,9 @@ class Controller {
   Applier& applier_;
   WorkQueue& queue_;
   ControllerHooks hooks_;
+  // Held from an observation until the records of its decision are written: a record claims GPUs, so the next decision
+  // must see it. Other writes of one job do not concern the others.
+  std::mutex claiming_;
 };
 
 }  // namespace sailor

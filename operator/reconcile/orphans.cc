@@ -13,6 +13,7 @@ std::vector<Orphans::Orphan> Orphans::find(const JobKey& key) const {
   const kube::Object job = caches_.jobs.find(key);
   const std::string present = job == nullptr ? "" : kube::uid_of(*job);
   std::vector<Orphan> orphans;
+  const std::scoped_lock lock(mutex_);
   const auto add_if_left = [&](const kube::Resource& resource, kube::Object object, const std::string& job_uid) {
     const bool is_left = is_orphan(*object) && job_uid != present && !deleted_.contains(kube::uid_of(*object));
     if (is_left) orphans.push_back({resource, std::move(object), job_uid});
@@ -59,7 +60,10 @@ kube::ApiResult<std::vector<std::string>> Orphans::remove(const JobKey& key) {
     const std::string uid = kube::uid_of(*orphan.object);
     auto removed = api_.remove(orphan.resource, name, uid);
     if (!removed) return tl::unexpected(std::move(removed).error());
-    deleted_.insert(uid);
+    {
+      const std::scoped_lock lock(mutex_);
+      deleted_.insert(uid);
+    }
     deleted.push_back(fmt::format("{} {}", orphan.resource.kind, to_string(name)));
   }
   return deleted;

@@ -3,6 +3,7 @@
 // would keep quota, its credentials and its NetworkPolicy. A new job takes over a ConfigMap of that kind.
 #pragma once
 
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ class Orphans {
 
   kube::Api& api_;
   const Caches& caches_;
+  mutable std::mutex mutex_;
   std::set<std::string> deleted_;  // UIDs; the cache may show them for a while
 };
 

@@ -147,7 +147,7 @@ AgentLink::Options quick() {
 TEST(AgentLink, PollsAnAgentAndTellsItsGeneration) {
   FakeAgent agent;
   Signal signal;
-  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(quick(), [&](const JobKey&, AgentNews) { signal.set(); });
   const auto view = [&] { return link.views(kJob)["uid"]; };
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(signal.wait_until([&] { return view().answers(); }));
@@ -180,14 +180,14 @@ class AgentsWithCredentials : public ::testing::Test {
 
 TEST_F(AgentsWithCredentials, ArePolledAndToldByTheOperatorOfTheirCa) {
   FakeAgent agent(authority.shared(job_uri(kJob)));
-  AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(options(), [&](const JobKey&, AgentNews) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   expect_obeyed(link, agent, 3);
 }
 
 TEST_F(AgentsWithCredentials, AreStillToldAfterTheOperatorsCertificateIsReplaced) {
   FakeAgent agent(authority.shared(job_uri(kJob)));
-  AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(options(), [&](const JobKey&, AgentNews) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   expect_obeyed(link, agent, 3);
   own = authority.shared(operator_uri());
@@ -196,7 +196,7 @@ TEST_F(AgentsWithCredentials, AreStillToldAfterTheOperatorsCertificateIsReplaced
 
 TEST_F(AgentsWithCredentials, OfAnotherJobDoNotCountAsThoseOfThisOne) {
   FakeAgent agent(authority.shared(job_uri({"default", "other"})));
-  AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(options(), [&](const JobKey&, AgentNews) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls > 2; }));
   EXPECT_EQ(agent.polls, 0);
@@ -209,7 +209,7 @@ TEST(AgentLink, RepeatsARefusedAssignmentOnceAPoll) {
   auto assignment = std::make_shared<Assignment>();
   assignment->generation = 3;
   std::atomic<AgentLink*> sender = nullptr;
-  AgentLink link(quick(), [&](const JobKey&) {
+  AgentLink link(quick(), [&](const JobKey&, AgentNews) {
     if (AgentLink* const known = sender) known->send(kJob, "uid", assignment);
   });
   sender = &link;
@@ -224,7 +224,7 @@ TEST(AgentLink, KnowsWhyAnAgentRefusesAnAssignmentUntilItAcceptsOne) {
   FakeAgent agent;
   agent.refuses = true;
   Signal signal;
-  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(quick(), [&](const JobKey&, AgentNews) { signal.set(); });
   const auto view = [&] { return link.views(kJob)["uid"]; };
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   auto assignment = std::make_shared<Assignment>();
@@ -238,7 +238,7 @@ TEST(AgentLink, KnowsWhyAnAgentRefusesAnAssignmentUntilItAcceptsOne) {
 
 TEST(AgentLink, CountsPollsWithoutAnAnswerAndForgetsThemAtTheNext) {
   Signal signal;
-  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(quick(), [&](const JobKey&, AgentNews) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", free_port()}});
   EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
   EXPECT_FALSE(link.views(kJob)["uid"].answers());
@@ -256,7 +256,7 @@ TEST(AgentLink, KnowsSinceWhenAWorkerPreparesItsGeneration) {
     const std::scoped_lock lock(mutex);
     return now += std::chrono::seconds(1);
   };
-  AgentLink link(options, [&](const JobKey&) { signal.set(); });
+  AgentLink link(options, [&](const JobKey&, AgentNews) { signal.set(); });
   const auto since = [&] { return link.views(kJob)["uid"].preparing_since; };
   agent.generation = 1;
   agent.phase = WorkerPhase::kPreparing;
@@ -275,7 +275,7 @@ TEST(AgentLink, PollsAnAgentWhoseWorkersPrepareAgainAfterTheQuickPeriod) {
   agent.phase = WorkerPhase::kPreparing;
   AgentLink::Options options = quick();
   options.period = std::chrono::hours(1);
-  AgentLink link(options, [](const JobKey&) {});
+  AgentLink link(options, [](const JobKey&, AgentNews) {});
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 200; }));
 }
@@ -285,7 +285,7 @@ TEST(AgentLink, StepsAloneAreSeldomNews) {
   std::atomic<int> calls = 0;
   AgentLink::Options options = quick();
   options.steps_period = std::chrono::hours(1);
-  AgentLink link(options, [&](const JobKey&) { ++calls; });
+  AgentLink link(options, [&](const JobKey&, AgentNews) { ++calls; });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 30; }));
   EXPECT_LE(calls, 2) << "the first report, and the first one with other steps";
@@ -296,12 +296,44 @@ TEST(AgentLink, StepsAloneAreSeldomNews) {
   }));
 }
 
+TEST(AgentLink, StepsOfManyJobsAreNewsInTurn) {
+  FakeAgent agent;
+  std::atomic<int> calls = 0;
+  AgentLink::Options options = quick();
+  options.steps_period = std::chrono::milliseconds(0);
+  options.steps_period_of_all = std::chrono::hours(1);
+  AgentLink link(options, [&](const JobKey&, AgentNews) { ++calls; });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 30; }));
+  EXPECT_LE(calls, 2) << "the first report, and the first one with other steps";
+}
+
+TEST(AgentLink, SaysWhetherMoreThanStepsIsNew) {
+  FakeAgent agent;
+  std::mutex mutex;
+  std::vector<AgentNews> news;
+  AgentLink::Options options = quick();
+  options.steps_period = std::chrono::milliseconds(0);
+  AgentLink link(options, [&](const JobKey&, AgentNews what) {
+    const std::scoped_lock lock(mutex);
+    news.push_back(what);
+  });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(agent.polled.wait_until([&] {
+    const std::scoped_lock lock(mutex);
+    return news.size() >= 3;
+  }));
+  const std::scoped_lock lock(mutex);
+  EXPECT_EQ(news.at(0), AgentNews::kState) << "nothing was known of the agent";
+  EXPECT_EQ(news.at(2), AgentNews::kSteps);
+}
+
 TEST(AgentLink, TheStepsOfManyAgentsAreNewsOnceForTheirJob) {
   std::array<FakeAgent, 8> agents;
   std::atomic<int> calls = 0;
   AgentLink::Options options = quick();
   options.steps_period = std::chrono::hours(1);
-  AgentLink link(options, [&](const JobKey&) { ++calls; });
+  AgentLink link(options, [&](const JobKey&, AgentNews) { ++calls; });
   std::vector<AgentTarget> targets;
   for (const FakeAgent& agent : agents) {
     targets.push_back({"uid-" + std::to_string(targets.size()), "pod-0", "127.0.0.1", agent.port});
@@ -315,7 +347,7 @@ TEST(AgentLink, PollsThatFailForLongAreNoNews) {
   FakeAgent agent;
   agent.has_fault = true;
   std::atomic<int> calls = 0;
-  AgentLink link(quick(), [&](const JobKey&) { ++calls; });
+  AgentLink link(quick(), [&](const JobKey&, AgentNews) { ++calls; });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 30; }));
   EXPECT_LE(calls, kHighestPollCount);
@@ -325,7 +357,7 @@ TEST(AgentLink, AReportOfAnotherShapeIsNoAnswer) {
   FakeAgent agent;
   agent.tells_nonsense = true;
   Signal signal;
-  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(quick(), [&](const JobKey&, AgentNews) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
   agent.tells_nonsense = false;
@@ -335,7 +367,7 @@ TEST(AgentLink, AReportOfAnotherShapeIsNoAnswer) {
 TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {
   FakeAgent agent;
   Signal signal;
-  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(quick(), [&](const JobKey&, AgentNews) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-1", "127.0.0.1", agent.port}});
   EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
 }

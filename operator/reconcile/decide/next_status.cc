@@ -1,5 +1,6 @@
 #include "operator/reconcile/decide/next_status.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -16,7 +17,10 @@ namespace {
 
 using enum ConditionType;
 
-constexpr auto kStepsEvery = std::chrono::seconds(2);   // the interval while the step changes
+constexpr auto kStepsEvery = std::chrono::seconds(2);  // the least interval while the step changes
+// All jobs together write their steps at most every so often, so that a thousand of them do not keep the API server
+// busy.
+constexpr auto kStepsOfAnyJobEvery = std::chrono::milliseconds(20);
 constexpr std::size_t kLongestConditionMessage = 4096;  // of a condition, in bytes; Kubernetes refuses more than 32 KiB
 constexpr auto kDollarsEvery = std::chrono::seconds(30);  // the interval while only the cost changes
 
@@ -90,6 +94,12 @@ bool is_equal_but_for_time(const ProgressStatus& one, const ProgressStatus& othe
   return to_json(first) == to_json(second);
 }
 
+// Returns how often the job writes its progress. Each job that may use GPUs adds to the time.
+std::chrono::milliseconds progress_interval(const Observation& observation, bool has_new_step) {
+  const auto turn = kStepsOfAnyJobEvery * (std::ssize(observation.rivals) + 1);
+  return std::max<std::chrono::milliseconds>(has_new_step ? kStepsEvery : kDollarsEvery, turn);
+}
+
 // Returns whether to write the status. A change of the progress alone waits for an interval. Compares the statuses as
 // JSON, because decimals are rounded there.
 bool is_worth_a_write(const Observation& observation, const JobStatus& wanted) {
@@ -102,7 +112,7 @@ bool is_worth_a_write(const Observation& observation, const JobStatus& wanted) {
   if (is_equal_but_for_time(was, now)) return false;
   if (!was.time) return true;
   const auto step_of = [](const ProgressStatus& progress) { return progress.newest ? progress.newest->step : 0; };
-  return observation.now - *was.time >= (step_of(was) != step_of(now) ? kStepsEvery : kDollarsEvery);
+  return observation.now - *was.time >= progress_interval(observation, step_of(was) != step_of(now));
 }
 
 }  // namespace
