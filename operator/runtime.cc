@@ -263,6 +263,7 @@ bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   log_info("reconciling", {{"jobs", std::to_string(caches_.jobs.all().size())}});
   watches_.queue_all_jobs();
   std::vector<std::jthread> workers;
+  workers.reserve(kReconcilesAtOnce);
   for (int i = 0; i < kReconcilesAtOnce; ++i)
     workers.emplace_back([this](const std::stop_token& worker_stop) { reconcile_jobs(worker_stop); });
   bool has_lost = false;

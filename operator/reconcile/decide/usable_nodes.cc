@@ -46,6 +46,14 @@ std::optional<UsableNode> without_pod(const Observation& observation, const Node
   return UsableNode{node.name, node.uid, node.pool, left, ""};
 }
 
+// Returns whether the job must not use the node although it has GPUs for it.
+bool is_withheld(const Observation& observation, const Competition& competition, const NodeView& node,
+                 const NodeQuery& query) {
+  if (is_quarantined(observation, node) || competition.find_claimant(node) != nullptr) return true;
+  const bool is_further = !node.used.contains(observation.job.uid);
+  return is_further && query.leaves_nodes && competition.is_left_to_others(node);
+}
+
 // Returns how many nodes of a pool a plan of the job could use at most. A pool may be declared with a million nodes.
 int most_useful_nodes(const JobSpec& job, const PoolDeclaration& pool) {
   const int gpus = job.resources.max_gpus.value_or(kMostFutureGpus);
@@ -75,9 +83,7 @@ std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQ
     if (pod == nullptr && query.scope == NodeScope::kSurvivors) continue;
     // Before what follows, which takes time: of a large cluster, most nodes are in use.
     if (pod == nullptr && gpus_left(observation, node, query) <= 0) continue;
-    if (is_quarantined(observation, node) || competition.find_claimant(node) != nullptr) continue;
-    const bool is_further = !node.used.contains(observation.job.uid);
-    if (is_further && query.leaves_nodes && competition.is_left_to_others(node)) continue;
+    if (is_withheld(observation, competition, node, query)) continue;
     auto candidate =
         pod != nullptr ? with_pod(observation, node, *pod, query) : without_pod(observation, node, rules, query);
     if (!candidate) continue;
