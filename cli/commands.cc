@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/input_files.h"
+#include "cli/live_start.h"
 #include "cli/results.h"
 #include "cli/running_plan.h"
 #include "cli/tables.h"
@@ -90,6 +91,34 @@ std::vector<std::string> notes_on_missing_kernels(const Plan& plan) {
   return notes;
 }
 
+struct FoundPlan {
+  Result<PlannedJob> planned;
+  std::vector<std::string> notes;
+  std::optional<LiveStart> start;  // in a live cluster
+};
+
+// Plans as the operator would. The cluster of `world` becomes the one that the plan is for.
+FoundPlan find_plan_in_live_cluster(InputFiles& world, const AskPlan& ask) {
+  FoundPlan found{.planned = {}, .notes = std::move(world.live->notes), .start = {}};
+  LiveStart start = start_now(std::move(world.live->observation), std::move(world.live->queue), ask);
+  std::ranges::move(sentences_about(start), std::back_inserter(found.notes));
+  if (start.answer) {
+    found.planned = std::move(start.answer->result);
+    world.cluster = std::move(start.answer->question.cluster);
+  } else {
+    found.planned = fail(ErrorCode::kInfeasible, start.planned.message);
+  }
+  found.start = std::move(start);
+  return found;
+}
+
+FoundPlan find_plan(InputFiles& world, const PlanOptions& options, const std::stop_token& stop) {
+  const Planner planner(*world.simulator);
+  if (!world.live) return {planner.plan(world.job, world.cluster, options, stop), {}, {}};
+  return find_plan_in_live_cluster(
+      world, [&](const PlanQuestion& question) { return planner.plan(question.job, question.cluster, options, stop); });
+}
+
 }  // namespace
 
 Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::stop_token stop) {
@@ -101,18 +130,14 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   if (!world) return tl::unexpected(world.error());
   const auto options = plan_options(arguments, *world);
   if (!options) return tl::unexpected(options.error());
-  auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, stop);
-  std::vector<std::string> notes = world->notes;
-  if (const auto& growable = world->growable; growable && !planned && planned.error().code == ErrorCode::kInfeasible) {
-    world->cluster = *growable;
-    notes.push_back("on the nodes that exist: " + planned.error().message);
-    notes.emplace_back("this plan also uses nodes that the cluster would have to add");
-    planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
-  }
-  if (!planned) {
+  FoundPlan found = find_plan(*world, *options, stop);
+  if (!found.planned) {
+    if (found.start && (arguments.format == Format::kJson || arguments.format == Format::kYaml))
+      print_json({{"cluster", to_json(*found.start)}}, arguments.format, out);
     return tl::unexpected(
-        with_notes(Error(planned.error()).within("planning job " + to_string(world->job.key)), world->notes));
+        with_notes(Error(found.planned.error()).within("planning job " + to_string(world->job.key)), found.notes));
   }
+  auto planned = std::move(found.planned);
   // The search compares plans by fast estimates. The chosen plan is printed with the estimate that `simulate` prints.
   const ClusterState& cluster = cluster_of(*planned, *options, *world);
   auto exact = world->simulator->simulate(world->job, cluster, planned->plan);
@@ -123,10 +148,12 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   // A live cluster says for which GPUs its image has kernels, and the others are left out.
   if (!arguments.is_from_cluster)
     std::ranges::move(notes_on_missing_kernels(planned->plan), std::back_inserter(planned->estimate.notes));
-  std::ranges::move(notes, std::back_inserter(planned->estimate.notes));
+  std::ranges::move(found.notes, std::back_inserter(planned->estimate.notes));
   if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *basis, out);
   if (arguments.format != Format::kTable) {
-    print_json(planned_json(*planned, *basis), arguments.format, out);
+    nlohmann::json json = planned_json(*planned, *basis);
+    if (found.start) json["cluster"] = to_json(*found.start);
+    print_json(json, arguments.format, out);
     return {};
   }
   out << describe_plan(planned->plan, planned->estimate) << "\n"

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/live_cluster.h"
 #include "cli/slow_nodes.h"
 #include "core/model/plan_json.h"
+#include "operator/reconcile/decide/usable_nodes.h"
 #include "planner/problem/planning_problem.h"
 #include "simulator/job_tables.h"
 
@@ -24,11 +24,11 @@ Result<ExecutionModel> execution_model(const std::string& wanted, const ClusterF
 struct KnownCluster {
   ClusterFile file;
   ProfileBook profiles;
-  std::optional<ClusterState> growable;
-  std::vector<std::string> notes;
+  std::optional<LiveCluster> live;
 };
 
-Result<KnownCluster> read_known_cluster(const Inputs& inputs, const JobSpec& job, const SourceDocument& job_document) {
+// Of a live cluster, the state has all GPUs that the job might get, whatever its quota is.
+Result<KnownCluster> read_known_cluster(const Inputs& inputs, const SourceDocument& job_document) {
   if (!inputs.live) {
     if (inputs.cluster.empty()) {
       return fail(ErrorCode::kInvalidArgument,
@@ -37,14 +37,17 @@ Result<KnownCluster> read_known_cluster(const Inputs& inputs, const JobSpec& job
     }
     auto file = read_cluster(inputs.cluster);
     if (!file) return tl::unexpected(std::move(file.error()));
-    return KnownCluster{.file = *std::move(file), .profiles = {}, .growable = {}, .notes = {}};
+    return KnownCluster{.file = *std::move(file), .profiles = {}, .live = {}};
   }
-  auto live = read_live_cluster(*inputs.live, job, job_document);
+  auto live = read_live_cluster(*inputs.live, job_document);
   if (!live) return tl::unexpected(std::move(live.error()));
-  return KnownCluster{.file = {std::move(live->existing), std::move(live->network), {}},
-                      .profiles = std::move(live->profiles),
-                      .growable = std::move(live->growable),
-                      .notes = std::move(live->notes)};
+  const Observation& observation = live->observation;
+  const NodeQuery query{.scope = NodeScope::kGrowable, .ignores_quota = true};
+  KnownCluster known{.file = {cluster_of(usable_nodes(observation, query), *observation.cluster), live->network, {}},
+                     .profiles = std::move(live->profiles),
+                     .live = {}};
+  known.live = *std::move(live);
+  return known;
 }
 
 }  // namespace
@@ -67,7 +70,7 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
   if (!document) return tl::unexpected(std::move(document.error()));
   auto job = job_of(*document);
   if (!job) return tl::unexpected(std::move(job.error()));
-  auto known = read_known_cluster(inputs, *job, *document);
+  auto known = read_known_cluster(inputs, *document);
   if (!known) return tl::unexpected(std::move(known.error()));
   ClusterFile* cluster = &known->file;
   if (auto checked = check_accelerators(*job, *document, cluster->cluster); !checked) {
@@ -96,9 +99,8 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
                     .cluster = *std::move(slowed),
                     .healthy = std::move(cluster->cluster),
                     .slow = *std::move(slow),
-                    .growable = std::move(known->growable),
+                    .live = std::move(known->live),
                     .node_selectors = std::move(cluster->node_selectors),
-                    .notes = std::move(known->notes),
                     .simulator = std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network),
                                                              *std::move(execution))};
 }

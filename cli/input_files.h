@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/live_cluster.h"
 #include "cli/options.h"
 #include "core/manifest/files.h"
 #include "core/model/slow_nodes.h"
@@ -19,11 +20,10 @@ struct InputFiles {
   JobSpec job;
   SourceDocument job_document;
   ClusterState cluster;
-  ClusterState healthy;                  // the cluster without slow nodes
-  std::vector<SlowNode> slow;            // the nodes that are slow in `cluster`
-  std::optional<ClusterState> growable;  // of a live cluster: with the nodes by which its pools can grow
+  ClusterState healthy;                                                  // the cluster without slow nodes
+  std::vector<SlowNode> slow;                                            // the nodes that are slow in `cluster`
+  std::optional<LiveCluster> live;                                       // empty: the cluster is a file
   std::map<PoolKey, std::map<std::string, std::string>> node_selectors;  // ClusterFile::node_selectors
-  std::vector<std::string> notes;                                        // what could not be read, or is left out
   std::unique_ptr<Simulator> simulator;
 };
 

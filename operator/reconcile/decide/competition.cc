@@ -189,6 +189,20 @@ const Rival* Competition::find_holder(const Slot& slot) const {
   return found == observation_.rivals.end() ? nullptr : &*found;
 }
 
+std::vector<Competition::Loss> Competition::losses() const {
+  std::vector<Loss> losses;
+  for (const Rival& rival : observation_.rivals) {
+    if (!is_lower(rival)) continue;
+    Loss loss{.rival = &rival};
+    for (const NodeView& node : observation_.cluster->nodes) {
+      loss.had += used_by(node, rival.uid);
+      loss.left += kept_gpus(node, rival.uid);
+    }
+    if (loss.left < loss.had) losses.push_back(loss);
+  }
+  return losses;
+}
+
 std::vector<Competition::Holder> Competition::holders() const {
   std::map<const Rival*, int> held;
   for (const NodeView& node : observation_.cluster->nodes) {

@@ -58,15 +58,24 @@ class Competition {
   // Returns the job of lower priority that still uses the GPUs of a slot; null: none does, or there are enough others.
   [[nodiscard]] const Rival* find_holder(const Slot& slot) const;
 
-  // "GPUs that it may use are in use: 8 by job default/a (priority 0), 4 by other pods"; empty: none is in use.
-  [[nodiscard]] std::string holders_text() const;
+  // The GPUs of a job of lower priority that the claims of this job take.
+  struct Loss {
+    const Rival* rival = nullptr;
+    int had = 0;
+    int left = 0;
+  };
+  [[nodiscard]] std::vector<Loss> losses() const;  // the observation has the claims of this job; most important first
 
- private:
   struct Holder {
     const Rival* rival = nullptr;  // null: pods that belong to no rival
     int gpus = 0;
   };
   [[nodiscard]] std::vector<Holder> holders() const;  // of GPUs that the job may use, the one with most GPUs first
+
+  // "GPUs that it may use are in use: 8 by job default/a (priority 0), 4 by other pods"; empty: none is in use.
+  [[nodiscard]] std::string holders_text() const;
+
+ private:
   [[nodiscard]] const Rival* find(std::string_view uid) const;
   [[nodiscard]] bool is_lower(const Rival& rival) const { return rival.rank.priority < rank_.priority; }
   [[nodiscard]] bool may_use(const NodeView& node) const;
