@@ -99,8 +99,9 @@ struct FoundPlan {
 
 // Plans as the operator would. The cluster of `world` becomes the one that the plan is for.
 FoundPlan find_plan_in_live_cluster(InputFiles& world, const AskPlan& ask) {
-  FoundPlan found{.planned = {}, .notes = std::move(world.live->notes), .start = {}};
-  LiveStart start = start_now(std::move(world.live->observation), std::move(world.live->queue), ask);
+  LiveCluster& live = world.live.value();
+  FoundPlan found{.planned = {}, .notes = std::move(live.notes), .start = {}};
+  LiveStart start = start_now(std::move(live.observation), std::move(live.queue), ask);
   std::ranges::move(sentences_about(start), std::back_inserter(found.notes));
   if (start.answer) {
     found.planned = std::move(start.answer->result);

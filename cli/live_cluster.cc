@@ -302,7 +302,7 @@ class Reading {
     Observation observation = observe();
     if (!observation.job.spec || await_quota(observation) == std::nullopt) return;
     for (const Workload& workload : observation.queue.value().workloads) caches_.workloads.erase(*workload.object);
-    observation.queue->workloads.clear();
+    observation.queue.value().workloads.clear();
     PolicyResult request;
     serve_queue(request, observation);
     for (const Action& action : request.actions) {
@@ -328,6 +328,7 @@ class Reading {
             .answers = [](const JobKey&) { return std::vector<PlanAnswer>(); },
             .refusal = [](const JobKey&) { return std::nullopt; },
             .protected_at = [](const JobKey&, const std::string&) { return std::nullopt; },
+            .trust_change = [] { return std::nullopt; },
             .clock = [now = now_] { return now; }};
   }
 

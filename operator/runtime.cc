@@ -23,6 +23,7 @@ constexpr auto kMetricsPeriod = std::chrono::seconds(2);  // the leader's Lease 
 // A reconcile mostly waits for the API server.
 constexpr int kReconcilesAtOnce = 8;
 constexpr auto kAuthorityPause = std::chrono::seconds(2);
+constexpr auto kAuthorityCheck = std::chrono::seconds(30);
 constexpr auto kPlanningBudget = std::chrono::seconds(5);  // a search that takes longer returns its best plan so far
 
 std::vector<AgentTarget> targets_of(const Observation& observation) {
@@ -100,6 +101,7 @@ ObserverSources OperatorRuntime::sources() {
   sources.answers = [this](const JobKey& job) { return planning_.take_answers(job); };
   sources.refusal = [this](const JobKey& job) { return refusals_.find(job); };
   sources.protected_at = [this](const JobKey& job, const std::string& uid) { return protected_jobs_.find(job, uid); };
+  sources.trust_change = [this] { return issuer_->trust_change(); };
   return sources;
 }
 
@@ -206,7 +208,7 @@ bool OperatorRuntime::await_authority(const std::stop_token& stop) {
   const JobKey secret{options_.cluster.namespace_name, options_.ca_secret};
   std::string told;
   while (!stop.stop_requested()) {
-    auto authority = find_authority(lease_api_, secret, system_time());
+    auto authority = find_authorities(lease_api_, secret, nullptr, system_time());
     if (authority) {
       issuer_ = std::make_unique<CredentialIssuer>(*std::move(authority));
       has_issuer_ = true;
@@ -218,6 +220,22 @@ bool OperatorRuntime::await_authority(const std::stop_token& stop) {
     kube::interruptible_sleep(kAuthorityPause, stop);
   }
   return false;
+}
+
+// Somebody may replace the CA at any time, and the operator's own certificate is renewed each day.
+void OperatorRuntime::follow_authority(const std::stop_token& stop) {
+  const JobKey secret{options_.cluster.namespace_name, options_.ca_secret};
+  std::string told;
+  while (kube::interruptible_sleep(kAuthorityCheck, stop), !stop.stop_requested()) {
+    const Authorities known = issuer_->authorities();
+    auto found = find_authorities(lease_api_, secret, &known, system_time());
+    const std::string reason = found ? "" : found.error().message;
+    if (!found && reason != told) log_error("cannot check the CA", {{"secret", to_string(secret)}, {"reason", reason}});
+    told = reason;
+    if (!found || !issuer_->replace(*std::move(found))) continue;
+    log_info("trusted CAs changed", {{"secret", to_string(secret)}});
+    watches_.queue_all_jobs();
+  }
 }
 
 void OperatorRuntime::start_callback_server() {
@@ -295,6 +313,7 @@ bool OperatorRuntime::run(std::stop_token stop) {
   start_probes_metrics_and_pages();
   watches_.start(options_.namespaces, options_.kueue_version);
   if (!await_caches(stop) || !await_authority(stop)) return true;
+  const std::jthread follower([this](const std::stop_token& follower_stop) { follow_authority(follower_stop); });
   start_callback_server();  // an operator that knows no job yet must not answer agents
   return reconcile_while_leading(std::move(stop));
 }

@@ -38,6 +38,7 @@ class OperatorRuntime {
   void start_probes_metrics_and_pages();
   bool await_caches(const std::stop_token& stop) const;  // returns false after a stop
   bool await_authority(const std::stop_token& stop);     // makes issuer_; returns false after a stop
+  void follow_authority(const std::stop_token& stop);
   void start_callback_server();
   bool reconcile_while_leading(std::stop_token stop);
   void reconcile_jobs(const std::stop_token& stop);

@@ -129,6 +129,13 @@ ApiResult<Json> Api::apply_status(const Resource& resource, const Json& object) 
   return patch(object_path(resource, namespace_of(object), name_of(object)) + "/status", object);
 }
 
+ApiResult<Json> Api::merge(const Resource& resource, const Json& object) {
+  const std::string path = object_path(resource, namespace_of(object), name_of(object));
+  return parsed(
+      {"PATCH", fmt::format("{}?fieldManager={}", path, kFieldManager), object.dump(), "application/merge-patch+json"},
+      true);
+}
+
 ApiResult<Json> Api::create(const Resource& resource, const Json& object) {
   const std::string target = fmt::format("{}?fieldManager={}&fieldValidation=Strict",
                                          collection_path(resource, namespace_of(object)), kFieldManager);

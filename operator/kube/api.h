@@ -69,6 +69,8 @@ class Api {
   [[nodiscard]] ApiResult<Json> apply(const Resource& resource, const Json& object);
   [[nodiscard]] ApiResult<Json> apply_status(const Resource& resource, const Json& object);
   [[nodiscard]] ApiResult<Json> create(const Resource& resource, const Json& object);
+  // Changes the fields that `object` has, and no others (a JSON merge patch). Fails if the object does not exist.
+  [[nodiscard]] ApiResult<Json> merge(const Resource& resource, const Json& object);
   // Fails with a conflict unless the stored object still has the resourceVersion of `object`.
   [[nodiscard]] ApiResult<Json> replace(const Resource& resource, const Json& object);
   // The same for the status alone.

@@ -137,6 +137,13 @@ struct PlanMapView {
   std::int64_t generation = 0;  // whose plan it shows
 };
 
+// A change of the CAs that the operator trusts, which jobs that run are to trust too.
+struct TrustChange {
+  Time at;
+  // Agents of a job may not trust the newest CA yet, so what they show to each other stays for now.
+  bool keeps_certificates = false;
+};
+
 struct Observation {
   Time now;
   OperatorSettings settings;
@@ -155,6 +162,7 @@ struct Observation {
   std::vector<Member> vanished;             // the members whose pod objects are gone; their agents are still polled
   std::map<std::string, AgentView> agents;  // by the UID of the pod
   std::optional<Time> protected_at;         // when this operator last wrote the credentials of the job; empty: never
+  std::optional<TrustChange> trust_change;  // the newest one; empty: there was none
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
   std::shared_ptr<const ClusterView> cluster = std::make_shared<const ClusterView>();        // shared with other jobs
   std::shared_ptr<const PoolHistories> histories = std::make_shared<const PoolHistories>();  // likewise

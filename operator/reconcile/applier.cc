@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/model/cut_text.h"
+#include "core/protocol/credentials.h"
 #include "operator/kube/remedy.h"
 #include "operator/model/names.h"
 #include "operator/model/orphan.h"
@@ -33,6 +34,14 @@ std::string explained(const kube::ApiError& refusal) {
   return fmt::format("{}. {}", words, kube::remedy_for_pod(refusal));
 }
 
+// Returns the part of a Secret with credentials that says whom its readers trust.
+Json without_certificate(const Json& secret) {
+  return {{"apiVersion", secret.at("apiVersion")},
+          {"kind", secret.at("kind")},
+          {"metadata", {{"name", kube::name_of(secret)}, {"namespace", kube::namespace_of(secret)}}},
+          {"data", {{kCaFile, secret.at("data").at(kCaFile)}}}};
+}
+
 }  // namespace
 
 ApiResult<void> Applier::apply(const Observation& observation, const Decision& decision,
@@ -56,7 +65,7 @@ ApiResult<void> Applier::perform(const Observation& observation, const Action& a
       Overloaded{
           [&](const WriteRecord& write) { return write_record(observation, write.record); },
           [&](const PublishPlan& publish) { return publish_plan(publish.plan_map); },
-          [&](const ProtectJob& protect_job) { return protect(observation, protect_job.pod); },
+          [&](const ProtectJob& protect_job) { return protect(observation, protect_job); },
           [&](const CreatePod& create) { return create_pod(observation, create.pod); },
           [&](const DeletePod& pod) { return delete_pod(observation, pod); },
           [&](const SendAssignment& send) {
@@ -142,7 +151,8 @@ ApiResult<void> Applier::publish_plan(const Json& plan_map) {
 }
 
 // The refusal of an object that `pod` needs counts as a refusal of the pod.
-ApiResult<void> Applier::protect(const Observation& observation, const std::string& pod) {
+ApiResult<void> Applier::protect(const Observation& observation, const ProtectJob& action) {
+  const std::string& pod = action.pod;
   const JobView& job = observation.job;
   const auto refusal = refusals_.find(job.key);
   if (refusal && refusal->holds(observation.now, job.spec_generation)) return {};
@@ -150,7 +160,9 @@ ApiResult<void> Applier::protect(const Observation& observation, const std::stri
       {&kube::kSecrets, credentials_secret(job, sinks_.issue_credentials(job.key))}};
   if (observation.settings.isolates_jobs) objects.emplace_back(&kube::kNetworkPolicies, job_network_policy(job));
   for (const auto& [resource, object] : objects) {
-    const auto written = api_.apply(*resource, object);
+    const bool is_kept = action.keeps_certificates && resource == &kube::kSecrets;
+    auto written = is_kept ? api_.merge(*resource, without_certificate(object)) : api_.apply(*resource, object);
+    if (!written && is_kept && written.error().is_not_found()) written = api_.apply(*resource, object);
     if (written) continue;
     if (pod.empty() || !written.error().is_refusal()) return tl::unexpected(written.error());
     note_refusal(observation, pod,

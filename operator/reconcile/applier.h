@@ -47,7 +47,7 @@ class Applier {
   kube::ApiResult<void> perform(const Observation& observation, const Action& action);
   kube::ApiResult<void> write_record(const Observation& observation, const GenerationRecord& record);
   kube::ApiResult<void> publish_plan(const kube::Json& plan_map);
-  kube::ApiResult<void> protect(const Observation& observation, const std::string& pod);
+  kube::ApiResult<void> protect(const Observation& observation, const ProtectJob& action);
   kube::ApiResult<void> create_pod(const Observation& observation, const kube::Json& pod);
   kube::ApiResult<void> accept_existing(const Observation& observation, const JobKey& pod);
   void note_refusal(const Observation& observation, const std::string& pod, const std::string& message);

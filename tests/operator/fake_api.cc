@@ -86,6 +86,14 @@ HttpResponse FakeApi::apply(const std::string& path, const Json& body, bool is_s
   return store(path, std::move(next));
 }
 
+HttpResponse FakeApi::merge_patch(const std::string& path, const Json& body) {
+  const auto held = objects_.find(path);
+  if (held == objects_.end()) return refusal(404, "NotFound");
+  Json next = held->second;
+  next.merge_patch(body);
+  return store(path, std::move(next));
+}
+
 HttpResponse FakeApi::carry_out(const HttpRequest& request, const std::string& path, bool& is_change) {
   const Json body = request.body.empty() ? Json() : Json::parse(request.body);
   is_change = true;
@@ -100,6 +108,7 @@ HttpResponse FakeApi::carry_out(const HttpRequest& request, const std::string& p
   }
   const bool is_status = path.ends_with("/status");
   const std::string object = is_status ? path.substr(0, path.size() - std::string_view("/status").size()) : path;
+  if (request.content_type == "application/merge-patch+json") return merge_patch(object, body);
   if (request.method == "PATCH") return apply(object, body, is_status, is_change);
   const auto held = objects_.find(object);
   if (held == objects_.end()) return refusal(404, "NotFound");

@@ -46,6 +46,7 @@ class FakeApi : public kube::Transport {
  private:
   HttpResponse carry_out(const HttpRequest& request, const std::string& path, bool& is_change);
   HttpResponse apply(const std::string& path, const Json& body, bool is_status, bool& is_change);
+  HttpResponse merge_patch(const std::string& path, const Json& body);
   HttpResponse store(const std::string& path, Json object);
 
   std::map<std::string, Json> objects_;  // by path

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/net/base64.h"
 #include "core/protocol/credentials.h"
 #include "operator/model/names.h"
 #include "tests/operator/job_on_two_nodes.h"
@@ -137,6 +138,52 @@ TEST_F(Protection, OfAJobWhoseObjectsNothingOwnsIsDeletedWithThem) {
   world.reconcile();
   EXPECT_THAT(world.api_server.all("secrets"), IsEmpty());
   EXPECT_THAT(world.api_server.all("networkpolicies"), IsEmpty());
+}
+
+TEST_F(Protection, GetsANewCaWhileTheJobTrainsOnWithItsCertificate) {
+  start();
+  Json secret = world.api_server.all("secrets").front();
+  secret["data"]["tls.crt"] = "b2xk";
+  world.api_server.put("/api/v1/namespaces/default/secrets", secret);
+  const Json record = world.api_server.all("jobrecords").front();
+  const std::size_t sent = world.sent.size();
+  world.pass(minutes(1));
+  world.trusted_cas = "new and old";
+  world.trust_change = {world.now, true};
+  world.settle();
+  EXPECT_EQ(world.api_server.all("secrets").front()["data"]["ca.crt"], net::encode_base64("new and old"));
+  EXPECT_EQ(world.api_server.all("secrets").front()["data"]["tls.crt"], "b2xk") << "its peers may not trust a new one";
+  world.pass(minutes(1));
+  world.settle();
+  EXPECT_EQ(writes_of_credentials(), 2) << "once";
+  world.pass(minutes(30));
+  world.trust_change->keeps_certificates = false;
+  expire_in(kCertificateValidity - hours(21));
+  world.settle();
+  EXPECT_NE(world.api_server.all("secrets").front()["data"]["tls.crt"], "b2xk");
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_EQ(world.api_server.all("jobrecords").front()["spec"]["generation"], record["spec"]["generation"]);
+  EXPECT_EQ(world.sent.size(), sent) << "no new assignment";
+}
+
+TEST_F(Protection, GetsNewCertificatesAtOnceIfTheOldCaIsDistrusted) {
+  start();
+  Json secret = world.api_server.all("secrets").front();
+  secret["data"]["tls.crt"] = "b2xk";
+  world.api_server.put("/api/v1/namespaces/default/secrets", secret);
+  world.pass(minutes(1));
+  world.trust_change = {world.now, false};
+  world.settle();
+  EXPECT_NE(world.api_server.all("secrets").front()["data"]["tls.crt"], "b2xk");
+}
+
+TEST_F(Protection, OfANewPodIsMadeAlsoIfTheSecretIsGone) {
+  start();
+  world.api_server.erase("/api/v1/namespaces/default/secrets", kube::name_of(world.api_server.all("secrets").front()));
+  world.pass(minutes(1));
+  world.trust_change = {world.now, true};
+  world.settle();
+  EXPECT_THAT(world.api_server.all("secrets"), SizeIs(1));
 }
 
 TEST_F(Protection, OfTwoJobsOfOneNameAreTwo) {

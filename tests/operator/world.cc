@@ -119,6 +119,7 @@ struct World::Operator {
     sources.answers = [this](const JobKey&) { return answers; };
     sources.refusal = [this](const JobKey& job) { return refusals.find(job); };
     sources.protected_at = [this](const JobKey& key, const std::string& uid) { return protected_jobs.find(key, uid); };
+    sources.trust_change = [this] { return world.trust_change; };
     sources.clock = [this] { return world.now; };
     sources.monotonic = [this] { return world.monotonic; };
     return sources;
@@ -148,8 +149,8 @@ struct World::Operator {
               report.claim_error = world.claim_fault;
               if (world.claim_fault.empty()) report.superseded_claim = claim.claim.older_generation;
             },
-            [](const JobKey& key) {
-              return net::TlsSettings{"CA", "certificate of " + to_string(key), "key"};
+            [this](const JobKey& key) {
+              return net::TlsSettings{world.trusted_cas, "certificate of " + to_string(key), "key"};
             }};
   }
 

@@ -93,7 +93,9 @@ class World {
   [[nodiscard]] std::int64_t generation() const { return kube::integer_at(status(), {"plan", "generation"}); }
   [[nodiscard]] std::vector<std::string> events() const;
 
-  JobKey job{"default", "job"};  // the job that the functions above are about
+  JobKey job{"default", "job"};             // the job that the functions above are about
+  std::optional<TrustChange> trust_change;  // of the CAs that the operator trusts
+  std::string trusted_cas = "CA";
   // The settings of the next operator that starts.
   OperatorSettings settings{.trainer_image = "trainer:1", .callback = "http://127.0.0.1:8082"};
   FakeApi api_server;

@@ -24,6 +24,8 @@ struct PublishPlan {
 // Writes the Secret with new credentials for the pods of the job, and their NetworkPolicy.
 struct ProtectJob {
   std::string pod;  // the first pod to be created after that; empty: all pods exist
+  // Only the CAs that the pods trust are replaced, if there are credentials (TrustChange::keeps_certificates).
+  bool keeps_certificates = false;
 };
 struct CreatePod {
   kube::Json pod;

@@ -275,6 +275,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   observation.answers = sources_.answers(key);
   observation.refusal = sources_.refusal(key);
   observation.protected_at = sources_.protected_at(key, observation.job.uid);
+  observation.trust_change = sources_.trust_change();
   measurements_.complete(observation);
   return observation;
 }

@@ -22,6 +22,7 @@ struct ObserverSources {
   std::function<std::vector<PlanAnswer>(const JobKey&)> answers;
   std::function<std::optional<PodRefusal>(const JobKey&)> refusal;
   std::function<std::optional<Time>(const JobKey&, const std::string& uid)> protected_at;
+  std::function<std::optional<TrustChange>()> trust_change;
   Clock clock = system_time;
   MonotonicClock monotonic = monotonic_time;
 };
