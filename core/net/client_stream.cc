@@ -103,6 +103,14 @@ void ClientStream::prepare_tls(SSL_CTX* context, const std::string& host, const 
   }
 }
 
+std::string ClientStream::fault_of_certificate() const {
+  const long result = tls_ == nullptr ? X509_V_OK : SSL_get_verify_result(tls_.get());
+  if (result == X509_V_OK) return "";
+  // The only check of our own (check_server in tls.cc).
+  if (result == X509_V_ERR_APPLICATION_VERIFICATION) return "the certificate names another program";
+  return X509_verify_cert_error_string(result);
+}
+
 bool ClientStream::is_quiet() {
   if (tls_ != nullptr && SSL_has_pending(tls_.get()) != 0) return false;
   char byte = 0;

@@ -34,6 +34,9 @@ class ClientStream {
   void prepare_tls(SSL_CTX* context, const std::string& host, const std::string& server_uri);
   void prepare_tcp();
 
+  // Says why the server's certificate is not accepted; empty: it is, or has not been seen.
+  [[nodiscard]] std::string fault_of_certificate() const;
+
   // Returns whether the server has neither closed the connection nor sent anything.
   [[nodiscard]] bool is_quiet();
 

@@ -8,6 +8,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
@@ -114,10 +115,7 @@ void Exchange::handshake() {
   if (!connections_->server().is_https) return write();
   stream_->async_handshake([self = shared_from_this()](const ErrorCode& error, std::size_t) {
     if (!error) return self->write();
-    self->fail(
-        fmt::format("the TLS handshake failed ({}); check that the given CA signed the server's certificate and "
-                    "that the certificate names this host",
-                    error.message()));
+    self->fail_tls(error);
   });
 }
 
@@ -170,7 +168,21 @@ void Exchange::broke(const ErrorCode& error) {
     buffer_.clear();
     return resolve();
   }
+  // In TLS 1.3 the client learns that the server refuses its certificate only when it reads.
+  if (error.category() == asio::error::get_ssl_category()) return fail_tls(error);
   fail(fmt::format("{}; check that the server runs and can be reached", error.message()));
+}
+
+void Exchange::fail_tls(const ErrorCode& error) {
+  if (!sink_) return;
+  const std::string fault = stream_->fault_of_certificate();
+  Error failure = unavailable(
+      what_, fmt::format("the TLS handshake failed ({}{}{}); check that the given CA signed the server's certificate "
+                         "and that the certificate names this host",
+                         error.message(), fault.empty() ? "" : ": ", fault));
+  // A connection that ends meanwhile says nothing about certificates.
+  if (error.category() == asio::error::get_ssl_category()) failure.code = sailor::ErrorCode::kForbidden;
+  finish(tl::unexpected(std::move(failure)));
 }
 
 void Exchange::timed_out() {

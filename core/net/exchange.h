@@ -54,6 +54,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void broke(const ErrorCode& error);
   void timed_out();
   void fail(std::string_view why);
+  void fail_tls(const ErrorCode& error);
   void finish(Result<HttpResponse> result);
 
   const std::shared_ptr<ClientConnections> connections_;

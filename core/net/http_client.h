@@ -27,9 +27,9 @@ struct HttpClientSettings {
   std::optional<TlsSettings> tls = {};                   // required for a URL that begins with https
 };
 
-// Errors are kUnavailable if there was no complete answer (the request may have taken effect), and kInvalidArgument if
-// the request could not be sent. A status such as 404 is an answer, not an error, and so is a redirect, which is not
-// followed.
+// Errors are kUnavailable if there was no complete answer (the request may have taken effect), kForbidden if one side
+// does not accept the certificate or the TLS of the other, and kInvalidArgument if the request could not be sent. A
+// status such as 404 is an answer, not an error, and so is a redirect, which is not followed.
 class HttpClient {
  public:
   using ResponseSink = std::function<void(Result<HttpResponse>)>;

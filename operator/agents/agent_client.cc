@@ -25,12 +25,15 @@ std::string refusal_in(const net::HttpResponse& response) {
 
 // A success carries a report, and so does the refusal of an agent that obeys a newer generation.
 AgentAnswer answer_in(const Result<net::HttpResponse>& response) {
-  if (!response) return {};
+  if (!response) {
+    const bool is_untrusted = response.error().code == ErrorCode::kForbidden;
+    return {std::nullopt, "", is_untrusted ? cut_text(response.error().message, kLongestRefusal) : ""};
+  }
   const bool is_refusal = response->status >= 400 && response->status < 500 && response->status != kStatusConflict;
-  if (is_refusal) return {std::nullopt, refusal_in(*response)};
+  if (is_refusal) return {std::nullopt, refusal_in(*response), ""};
   if (response->status != 200 && response->status != kStatusConflict) return {};
   auto report = read_message(response->body, "an agent's report").and_then(agent_report_from_json);
-  return {report ? std::optional(*std::move(report)) : std::nullopt, ""};
+  return {report ? std::optional(*std::move(report)) : std::nullopt, "", ""};
 }
 
 net::HttpRequest put(std::string_view path, const nlohmann::json& message) {

@@ -19,6 +19,7 @@ namespace sailor {
 struct AgentAnswer {
   std::optional<AgentReport> report;  // empty: there was no answer, or it was not a report
   std::string refusal;                // why the agent refused the request, in its own words; empty: it did not
+  std::string tls_fault = {};         // why one side does not accept the certificate of the other; empty: both do
 };
 using AnswerSink = std::function<void(AgentAnswer)>;
 

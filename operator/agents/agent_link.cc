@@ -121,7 +121,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     return AgentNews::kSteps;
   }
 
-  void take_poll(const JobKey& key, const std::string& uid, std::optional<AgentReport> report) {
+  void take_poll(const JobKey& key, const std::string& uid, AgentAnswer answer) {
     auto news = AgentNews::kState;
     {
       const std::scoped_lock lock(mutex);
@@ -129,13 +129,14 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
       agent->is_polling = false;
-      const bool is_calm = report.has_value() && is_settled(*report);
+      const bool is_calm = answer.report && is_settled(*answer.report);
       agent->due = std::chrono::steady_clock::now() + (is_calm ? options.period : options.quick_period);
       if (agent->due < ticker_wakes_at) wake_ticker();
       const bool may_repeat = std::exchange(agent->has_failed, false);
-      const auto noted = note(*job, *agent, std::move(report));
-      if (!noted && !may_repeat) return;
-      if (!may_repeat) news = *noted;
+      const bool is_other_fault = std::exchange(agent->view.tls_fault, answer.tls_fault) != answer.tls_fault;
+      const auto noted = note(*job, *agent, std::move(answer.report));
+      if (!noted && !may_repeat && !is_other_fault) return;
+      if (noted && !may_repeat && !is_other_fault) news = *noted;
     }
     notify(key, news);
   }
@@ -253,7 +254,7 @@ void AgentLink::tick(std::stop_token stop) {
     }
     for (const Shared::Poll& poll : polls) {
       poll.agent->poll([shared, job = poll.job, uid = poll.uid](AgentAnswer answer) {
-        shared->take_poll(job, uid, std::move(answer.report));
+        shared->take_poll(job, uid, std::move(answer));
       });
     }
   }

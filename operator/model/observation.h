@@ -77,6 +77,7 @@ struct AgentView {
   std::optional<Time> broken_since;      // when a worker was first reported as broken; empty: none is broken
   std::optional<Time> preparing_since;   // when one was first reported as preparing its generation; empty: none is
   std::optional<Time> unanswered_since;  // when the first of these polls timed out
+  std::string tls_fault;                 // why the last poll failed by TLS; empty: it did not, or was answered
   std::string refusal;                   // why the agent refused the newest request; empty: it did not
   MonotonicTime answered_at{};           // when the newest report arrived
 

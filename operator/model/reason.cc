@@ -7,7 +7,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 56> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 57> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
@@ -41,6 +41,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 56> kTexts = {{
     {Reason::kPodsPending, "PodsPending"},
     {Reason::kWaitingForNodes, "WaitingForNodes"},
     {Reason::kPodRefused, "PodRefused"},
+    {Reason::kAgentUntrusted, "AgentUntrusted"},
     {Reason::kAgentRefuses, "AgentRefuses"},
     {Reason::kOlderGenerationMayTrain, "OlderGenerationMayTrain"},
     {Reason::kTraining, "Training"},

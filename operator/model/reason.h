@@ -47,6 +47,7 @@ enum class Reason : std::uint8_t {
   kPodsPending,              // PodsReady is false
   kWaitingForNodes,          // PodsReady is false: pods wait for nodes that an autoscaler has yet to make
   kPodRefused,               // PodsReady is false: the API server refuses to create a pod
+  kAgentUntrusted,           // PodsReady is false: operator and agent do not accept each other's certificates
   kAgentRefuses,             // PodsReady is false: an agent does not accept what the operator sends
   kOlderGenerationMayTrain,  // PodsReady is false: an older generation is not fenced yet
   kTraining,                 // Running is true

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/net/http_server.h"
@@ -18,6 +19,8 @@
 
 namespace sailor {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr auto kPatience = std::chrono::seconds(30);  // much longer than needed, so a timeout is a failure
 
@@ -200,6 +203,36 @@ TEST_F(AgentsWithCredentials, OfAnotherJobDoNotCountAsThoseOfThisOne) {
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls > 2; }));
   EXPECT_EQ(agent.polls, 0);
+  EXPECT_THAT(link.views(kJob)["uid"].tls_fault, HasSubstr("the certificate names another program"));
+}
+
+TEST_F(AgentsWithCredentials, OfAnotherCaAreToldFromThoseThatDoNotAnswer) {
+  const net::testing::TestAuthority other;
+  const auto fault_with = [&](const net::TlsSettings& credentials) {
+    FakeAgent agent(std::make_shared<const net::TlsSettings>(credentials));
+    AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+    link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+    EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls > 0; }));
+    return link.views(kJob)["uid"].tls_fault;
+  };
+  EXPECT_THAT(fault_with(other.settings(job_uri(kJob))), HasSubstr("certificate verify failed"));
+  net::TlsSettings trusts_other = authority.settings(job_uri(kJob));
+  trusts_other.ca = other.authority.identity().certificate;
+  EXPECT_THAT(fault_with(trusts_other), HasSubstr("alert")) << "the agent refuses the operator";
+  const net::ValidityPeriod past = net::testing::around_now(std::chrono::hours(2), std::chrono::hours(-1));
+  EXPECT_THAT(fault_with(authority.settings(job_uri(kJob), "", past)), HasSubstr("certificate has expired"));
+}
+
+TEST_F(AgentsWithCredentials, HaveNoFaultOnceAPollSucceeds) {
+  const net::testing::TestAuthority other;
+  own = other.shared(operator_uri());
+  FakeAgent agent(authority.shared(job_uri(kJob)));
+  AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(signal.wait_until([&] { return !link.views(kJob)["uid"].tls_fault.empty(); }));
+  own = authority.shared(operator_uri());
+  expect_obeyed(link, agent, 1);
+  EXPECT_EQ(link.views(kJob)["uid"].tls_fault, "");
 }
 
 // The operator answers each call of `changed` by the same assignment, as it does until the agent has it.
@@ -242,6 +275,7 @@ TEST(AgentLink, CountsPollsWithoutAnAnswerAndForgetsThemAtTheNext) {
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", free_port()}});
   EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
   EXPECT_FALSE(link.views(kJob)["uid"].answers());
+  EXPECT_EQ(link.views(kJob)["uid"].tls_fault, "") << "nobody is there";
   link.follow(kJob, {});
   EXPECT_TRUE(link.views(kJob).empty());
 }

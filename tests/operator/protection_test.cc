@@ -16,6 +16,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -184,6 +185,23 @@ TEST_F(Protection, OfANewPodIsMadeAlsoIfTheSecretIsGone) {
   world.trust_change = {world.now, true};
   world.settle();
   EXPECT_THAT(world.api_server.all("secrets"), SizeIs(1));
+}
+
+TEST_F(Protection, ThatAnAgentDoesNotAcceptIsSaidUntilItDoes) {
+  start();
+  world.pass(minutes(1));
+  const std::string pod = world.pod_on("b");
+  AgentView& agent = world.agents[kube::uid_of(world.api_server.find("pods", pod))];
+  agent.tls_fault = "the TLS handshake failed (tlsv1 alert unknown ca)";
+  agent.unanswered_polls = 1;
+  world.reconcile();
+  EXPECT_THAT(world.condition("PodsReady"), AllOf(StartsWith("False AgentUntrusted: Pod " + pod + " runs"),
+                                                  HasSubstr("alert unknown ca"), HasSubstr("delete the pod")));
+  EXPECT_THAT(world.events(), Contains(HasSubstr("AgentUntrusted")));
+  agent.tls_fault.clear();
+  agent.unanswered_polls = 0;
+  world.settle();
+  EXPECT_THAT(world.condition("PodsReady"), StartsWith("True AllPodsAnswer"));
 }
 
 TEST_F(Protection, OfTwoJobsOfOneNameAreTwo) {

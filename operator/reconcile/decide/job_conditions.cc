@@ -125,6 +125,21 @@ std::string first_missing(const Observation& observation, const GenerationRecord
   return {};
 }
 
+// Returns sentences about the first agent with which there is no connection by TLS; empty: there is no such agent.
+std::string first_untrusted(const Observation& observation, const GenerationRecord& record) {
+  for (const Slot& slot : record.placement.slots) {
+    const PodView* pod = find_pod(observation, slot.pod);
+    const AgentView* agent = pod == nullptr || pod->has_ended() ? nullptr : find_agent(observation, *pod);
+    if (agent == nullptr || agent->tls_fault.empty()) continue;
+    return fmt::format(
+        "Pod {} runs, but its agent and the operator do not accept each other: {}. New certificates reach a pod within "
+        "some minutes. If this lasts, compare the clocks of the nodes, look for \"credentials\" in the pod's log, and "
+        "delete the pod: it then starts with new ones.",
+        slot.pod, agent->tls_fault);
+  }
+  return {};
+}
+
 // Returns a sentence about the first agent of the generation that refuses what the operator sends; empty: none does.
 std::string first_refusal(const Observation& observation, const GenerationRecord& record) {
   for (const Slot& slot : record.placement.slots) {
@@ -156,6 +171,8 @@ Condition pods_ready(const Observation& observation, const GenerationRecord& rec
   if (const std::string nodes = missing_nodes(observation, record); !nodes.empty()) {
     return no(Reason::kWaitingForNodes, nodes);
   }
+  if (const std::string untrusted = first_untrusted(observation, record); !untrusted.empty())
+    return no(Reason::kAgentUntrusted, untrusted);
   const std::string missing = first_missing(observation, record);
   if (const std::string refusal = first_refusal(observation, record); missing.empty() && !refusal.empty()) {
     return no(Reason::kAgentRefuses, refusal);

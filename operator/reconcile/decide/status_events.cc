@@ -28,9 +28,11 @@ constexpr std::array<ReportedCondition, 9> kReported = {{{ConditionType::kPlanne
                                                          {ConditionType::kFailed, Truth::kTrue, true}}};
 
 // Returns whether a change is worth an event. Planning is not, because it always takes a moment; nor is the end of a
-// plan by a suspension, which has an event of its own. Pods always take a while to be ready, unless they are refused.
+// plan by a suspension, which has an event of its own. Pods always take a while to be ready, unless they, or their
+// certificates, are refused.
 bool is_news(const Condition& condition, ConditionType type) {
-  if (type == ConditionType::kPodsReady) return condition.reason == Reason::kPodRefused;
+  if (type == ConditionType::kPodsReady)
+    return condition.reason == Reason::kPodRefused || condition.reason == Reason::kAgentUntrusted;
   const bool ends_with_job = type == ConditionType::kPlanned && condition.reason == Reason::kSuspended;
   return condition.reason != Reason::kPlanning && !ends_with_job;
 }
