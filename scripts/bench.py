@@ -5,8 +5,8 @@ Without arguments it runs all parts: `planner`, `slow`, `regroup`, `pass` and `s
 time and whose counters become rows; `spot`, tests/bench/spot_bench.py, which replays jobs over traces of spot capacity; `trainer`,
 tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; `system`, build/bin/sailor-bench, which
 measures the whole system on the local Kubernetes; `fleet`, the same program with SAILOR_BENCH_JOB=fleet, which measures the
-operator with SAILOR_FLEET_JOBS (default 1,000) jobs of simulated trainers on a real API server, beside SAILOR_FLEET_FOREIGN
-(default 20,000) foreign pods; and `storm`, the test of tests/e2e that trains under a hundred random
+operator with SAILOR_FLEET_JOBS (default 100) jobs of simulated trainers on a real API server, beside SAILOR_FLEET_FOREIGN
+(default 2,000) foreign pods; and `storm`, the test of tests/e2e that trains under a hundred random
 events. `spot`, `trainer`, `system` and `fleet` print their rows as JSON. With arguments it runs these parts only.
 
 Each part replaces the table between its markers in a page: that of `planner` in docs/planner.md, that of `slow` in
