@@ -123,7 +123,7 @@ TEST(Tls, AServerOfAnotherCaIsRefusedWithWhatToCheck) {
   const TlsServer server(identity, nullptr);
   const auto response = ask(server, {.ca = other.certificate_text()});
   ASSERT_FALSE(response);
-  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(response.error().code, ErrorCode::kForbidden);
   EXPECT_THAT(response.error().message, HasSubstr("GET " + server.url() + "/: the TLS handshake failed"));
   EXPECT_THAT(response.error().message, HasSubstr("check that the given CA signed the server's certificate"));
 }
