@@ -210,7 +210,7 @@ TEST_F(AgentsWithCredentials, OfAnotherCaAreToldFromThoseThatDoNotAnswer) {
   const net::testing::TestAuthority other;
   const auto fault_with = [&](const net::TlsSettings& credentials) {
     FakeAgent agent(std::make_shared<const net::TlsSettings>(credentials));
-    AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+    AgentLink link(options(), [&](const JobKey&, AgentNews) { signal.set(); });
     link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
     EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls > 0; }));
     return link.views(kJob)["uid"].tls_fault;
@@ -227,7 +227,7 @@ TEST_F(AgentsWithCredentials, HaveNoFaultOnceAPollSucceeds) {
   const net::testing::TestAuthority other;
   own = other.shared(operator_uri());
   FakeAgent agent(authority.shared(job_uri(kJob)));
-  AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+  AgentLink link(options(), [&](const JobKey&, AgentNews) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(signal.wait_until([&] { return !link.views(kJob)["uid"].tls_fault.empty(); }));
   own = authority.shared(operator_uri());
