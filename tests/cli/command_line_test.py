@@ -114,7 +114,7 @@ class CommandLine(ProgramTest):
         with open(JOB, encoding="utf-8") as job:
             text = job.read()
         for choice, name in (("'Off'", "live"), ("'On'", "live-ahead")):
-            own = self.write("own.yaml", text.replace("mode: Live", f"mode: Live, lookAhead: {choice}"))
+            own = self.write("own.yaml", f"{text}  elasticity: {{lookAhead: {choice}}}\n")
             own_replay = [argument if argument != JOB else own for argument in replay]
             self.assertEqual(json.loads(sailor(*own_replay).stdout)["policy"], name)
         self.assert_refused(sailor(*replay, "--policy", "static", "--look-ahead", "on"), 2, "--look-ahead", "static")
