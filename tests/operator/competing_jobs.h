@@ -16,6 +16,7 @@ class CompetingJobs : public ::testing::Test {
   CompetingJobs() {
     world.add_priority_class("low", 10);
     world.add_priority_class("high", 1000);
+    world.marks_kept_plans = true;
   }
   void add_nodes(const std::vector<std::string>& names) {
     for (const std::string& name : names) world.add_node(name, 2);

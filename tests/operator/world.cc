@@ -135,6 +135,8 @@ struct World::Operator {
                                  is_infeasible ? fail(ErrorCode::kInfeasible, "the model does not fit")
                                                : search(question, world.forward_pass, world.pause),
                                  world.now});
+              auto& planned = answers.back().result;
+              if (world.marks_kept_plans && planned) planned->keeps_current = planned->plan == question.current;
             },
             [this](const JobKey&, const UpdateCallback& tell) {
               world.agents[tell.pod_uid].report->callback = world.settings.callback;

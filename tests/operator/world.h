@@ -105,6 +105,7 @@ class World {
   std::vector<Assignment> sent;
   std::optional<std::chrono::milliseconds> requeue_after;  // what the last decision asked for
   Nanoseconds forward_pass{1000};                          // the time of a forward pass in the profiles
+  bool marks_kept_plans = false;                           // PlannedJob::keeps_current
   Seconds pause;                                           // of a change to another plan, as the planner estimates it
   std::vector<std::string> pool_failures;                  // why statuses of GpuPools were not written
   bool agents_hang = false;                                // agents ignore what they are sent

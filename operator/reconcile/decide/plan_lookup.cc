@@ -25,6 +25,10 @@ bool outlives_change(const PlanAnswer& answer, Time now) {
   return answer.is_overtaken && now - answer.asked_at <= kOvertakenPlansKeep;
 }
 
+bool fits(const Plan& plan, const Observation& observation, const std::vector<UsableNode>& nodes) {
+  return place({observation.job.key.name, plan, nodes, *observation.cluster, {}}).has_value();
+}
+
 // Returns the newest plan that the planner made for a cluster that has changed meanwhile, if it still fits the nodes.
 const PlanAnswer* find_overtaken_plan(const Observation& observation, const PlanQuestion& question,
                                       const std::vector<UsableNode>& nodes) {
@@ -34,9 +38,7 @@ const PlanAnswer* find_overtaken_plan(const Observation& observation, const Plan
     same.cluster = question.cluster;
     same.current_cluster = question.current_cluster;
     same.lifetime = question.lifetime;
-    if (same != question) continue;
-    const auto placement = place({observation.job.key.name, answer.result->plan, nodes, *observation.cluster, {}});
-    if (placement) return &answer;
+    if (same == question && fits(answer.result->plan, observation, nodes)) return &answer;
   }
   return nullptr;
 }
@@ -57,14 +59,16 @@ bool still_holds(const PlanAnswer& answer, const ClusterState& cluster) {
          allowed_part(asked, resources) == allowed_part(cluster, resources);
 }
 
-// Returns an answer that still holds. Without it, all jobs would ask again whenever one of them takes a GPU.
-const PlanAnswer* find_lasting_answer(const Observation& observation, const PlanQuestion& question) {
+// Returns an answer that still holds. Without it, all jobs would ask again whenever one of them takes a GPU. A plan
+// that the job keeps must have its own GPUs: these may be among those that are not for the job any more.
+const PlanAnswer* find_lasting_answer(const Observation& observation, const PlanQuestion& question,
+                                      const std::vector<UsableNode>& nodes) {
   if (question.is_urgent) return nullptr;
   for (const PlanAnswer& answer : std::views::reverse(observation.answers)) {
     if (!still_holds(answer, question.cluster)) continue;
     PlanQuestion same = answer.question;
     same.cluster = question.cluster;
-    if (same == question) return &answer;
+    if (same == question && (!answer.result || fits(answer.result->plan, observation, nodes))) return &answer;
   }
   return nullptr;
 }
@@ -73,7 +77,7 @@ PlanLookup look_up(PlanQuestion question, const Observation& observation, const 
   const auto known = std::ranges::find(observation.answers, question, &PlanAnswer::question);
   if (known != observation.answers.end()) return {&*known, std::nullopt};
   if (const PlanAnswer* overtaken = find_overtaken_plan(observation, question, nodes)) return {overtaken, std::nullopt};
-  if (const PlanAnswer* lasting = find_lasting_answer(observation, question)) return {lasting, std::nullopt};
+  if (const PlanAnswer* lasting = find_lasting_answer(observation, question, nodes)) return {lasting, std::nullopt};
   return {nullptr, std::move(question)};
 }
 
