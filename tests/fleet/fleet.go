@@ -6,7 +6,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -173,8 +172,5 @@ func eachOf(count, goroutines int, do func(i int) error) error {
 			first = failure
 		}
 	}
-	if first != nil {
-		return fmt.Errorf("%w", first)
-	}
-	return nil
+	return first
 }

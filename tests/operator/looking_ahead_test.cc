@@ -40,6 +40,12 @@ class NodesThatComeAndGo : public ::testing::Test {
     world.pass(time);
     world.settle();
   }
+  // Five nodes have come and gone, and another one has come. A change has this pause.
+  void offer_a_better_plan(Seconds pause) {
+    come_and_go(5);
+    world.pause = pause;
+    world.add_node("c", 1);
+  }
   double failures_per_hour() { return world.sent.back().failures_per_hour; }
 
   World world;
@@ -47,9 +53,7 @@ class NodesThatComeAndGo : public ::testing::Test {
 
 TEST_F(NodesThatComeAndGo, AJobPostponesAChangeThatDoesNotPayForItsPause) {
   start("On");
-  come_and_go(5);
-  world.pause = Seconds(600);
-  world.add_node("c", 1);
+  offer_a_better_plan(Seconds(600));
   step(seconds(30));
   EXPECT_EQ(world.generation(), 1);
   EXPECT_THAT(world.nodes_of("job"), ElementsAre("a", "b"));
@@ -59,9 +63,7 @@ TEST_F(NodesThatComeAndGo, AJobPostponesAChangeThatDoesNotPayForItsPause) {
 
 TEST_F(NodesThatComeAndGo, ANodeThatStaysIsUsedOnceAsMuchAsThePauseIsForgone) {
   start("On");
-  come_and_go(5);
-  world.pause = Seconds(600);
-  world.add_node("c", 1);
+  offer_a_better_plan(Seconds(600));
   step(seconds(0));
   const Time change_at = world.record().forgone.change_at;
   EXPECT_EQ(change_at, world.now + minutes(50)) << "a fifth of fifty minutes is the pause";
@@ -95,18 +97,14 @@ TEST_F(NodesThatComeAndGo, WhatIsForgoneAddsUpOverNodesThatComeForAWhile) {
 
 TEST_F(NodesThatComeAndGo, AChangeWithAShortPauseIsNotPostponed) {
   start("On");
-  come_and_go(5);
-  world.pause = Seconds(1);
-  world.add_node("c", 1);
+  offer_a_better_plan(Seconds(1));
   step(seconds(30));
   EXPECT_THAT(world.nodes_of("job"), ElementsAre("a", "b", "c"));
 }
 
 TEST_F(NodesThatComeAndGo, AJobThatDoesNotLookAheadChangesAtOnce) {
   start("Off");
-  come_and_go(5);
-  world.pause = Seconds(600);
-  world.add_node("c", 1);
+  offer_a_better_plan(Seconds(600));
   step(seconds(30));
   EXPECT_THAT(world.nodes_of("job"), ElementsAre("a", "b", "c"));
 }
@@ -126,9 +124,7 @@ TEST_F(NodesThatComeAndGo, AutoLooksAheadOnceThreeDropsAreKnown) {
 
 TEST_F(NodesThatComeAndGo, ANewOperatorStillPostponesTheChange) {
   start("On");
-  come_and_go(5);
-  world.pause = Seconds(600);
-  world.add_node("c", 1);
+  offer_a_better_plan(Seconds(600));
   step(seconds(0));
   world.write_pool_statuses();
   const Time change_at = world.record().forgone.change_at;

@@ -11,6 +11,7 @@
 #include "operator/reconcile/decide/slow_gpus.h"
 #include "planner/problem/worth_moving.h"
 #include "planner/replan/change_rules.h"
+#include "planner/replan/look_ahead.h"
 
 namespace sailor {
 namespace {
@@ -71,7 +72,8 @@ double present_step_seconds(const Observation& observation, const SlowRoles& slo
 // Returns whether a change saves enough of each step, in seconds or dollars, and within `lifetime` more time than its
 // pause costs.
 bool is_worth_its_pause(double present, double other, Seconds pause, std::chrono::duration<double> lifetime) {
-  return is_worth_moving(present, other) && (1 - other / present) * lifetime.count() > pause.value();
+  return is_worth_moving(present, other) &&
+         is_worth_pausing(share_forgone(present, other), pause, Seconds(lifetime.count()), Seconds(0));
 }
 
 bool is_better(const Observation& observation, const PlannedJob& other, const SlowRoles& slow) {

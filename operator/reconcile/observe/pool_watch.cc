@@ -80,19 +80,20 @@ void PoolWatch::apply(const EventsByPool& events, const StoredHistories& stored,
   if (events.empty() && stored.empty()) return;
   const Seconds time = history_time(now - now.time_since_epoch() % kAtOnce);
   auto next = std::make_shared<PoolHistories>(*histories_);
-  const std::set<PoolKey> taken_up = take_up(stored, *next);
+  std::set<PoolKey> begun = take_up(stored, *next);
   for (const auto& [key, happened] : events) {
     const auto [pool, is_new] = next->try_emplace(key, PoolHistory{.nodes = {.at = time, .node_time = {}}});
-    end_by(time, pool->second.nodes);
+    if (is_new) begun.insert(key);
     if (!is_new) pool->second.lost += happened.lost;
-    if (!is_new && !taken_up.contains(key)) add_to(pool->second.nodes, happened, time);
+    if (begun.contains(key)) continue;
+    end_by(time, pool->second.nodes);
+    add_to(pool->second.nodes, happened, time);
   }
-  for (auto& [key, pool] : *next) {
-    end_by(time, pool.nodes);
-    const int nodes = count_nodes(key);
-    if (pool.nodes.nodes == nodes) continue;
-    pool.nodes.pass_until(time);
-    pool.nodes.nodes = nodes;
+  for (const PoolKey& key : begun) {
+    NodeHistory& history = next->at(key).nodes;
+    end_by(time, history);
+    history.pass_until(time);
+    history.nodes = count_nodes(key);
   }
   histories_ = std::move(next);
 }
