@@ -211,14 +211,15 @@ int profile_main(ProfileCommand& command, int argc, char** argv) {
 }
 
 void add_links_options(CLI::App& command, LinksOptions& links) {
-  command.add_option("--rank", links.rank, "0 on one machine, 1 on the other")->check(CLI::Range(0, 1));
-  auto* host = command.add_option("--host", links.host,
-                                  "IP address of this machine; default: both ends are threads of this process");
-  auto* store = command.add_option("--store", links.store, "IP address of the machine with rank 0");
-  host->needs(store);
-  store->needs(host);
-  command.add_option("--port", links.port, "port of the rendezvous store on the machine with rank 0")
+  command.add_option("--rank", links.rank, "0 at the end that prints the manifest, 1 at the other")
+      ->check(CLI::Range(0, 1));
+  command.add_option("--host", links.host, "IP address of this end; default: both ends are threads of this process");
+  command.add_option("--store", links.store, "with --rank 1: an address or name that leads to the end with rank 0");
+  command.add_option("--port", links.port, "port of the rendezvous store, at the end with rank 0")
       ->check(CLI::Range(1, 65535));
+  const auto set_patience = [&links](int seconds) { links.patience = std::chrono::seconds(seconds); };
+  command.add_option_function<int>("--wait", set_patience, "seconds that an end waits for the other; default: 600")
+      ->check(CLI::Range(1, 86400));
   command.add_option("--device", links.device, "what sends and sums: gpu, cpu, or auto, as of the agent")
       ->transform(CLI::CheckedTransformer(device_choices()));
   command.add_option("--zones", links.zones, "FROM,TO: zones of the two machines; default: the link within a node")

@@ -50,7 +50,8 @@ namespace {
 Error cannot_listen(const std::string& host, int port, const std::string& why) {
   return {
       ErrorCode::kUnavailable,
-      fmt::format("listening on {}:{} for the rendezvous store: {}; free the port or choose another with --store-port",
+      fmt::format("listening on {}:{} for the rendezvous store: {}; free the port or choose another (--store-port of "
+                  "`agent`, --port of `links`)",
                   host, port, why)};
 }
 

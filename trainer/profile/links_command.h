@@ -2,6 +2,7 @@
 // Prints a NetworkModel.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,17 @@
 namespace sailor::trainer {
 
 struct LinksOptions {
-  int rank = 0;       // 0 on one machine, 1 on the other
-  std::string host;   // address of this machine; if empty, both ends are threads of this process
-  std::string store;  // address of the machine with rank 0
-  int port = 7079;    // port of the rendezvous store on the machine with rank 0
+  int rank = 0;       // of this end; the one with rank 0 prints the manifest
+  std::string host;   // IP address of this end; if empty, both ends are threads of this process
+  std::string store;  // with rank 1: an address or a name that leads to the end with rank 0
+  int port = 7079;    // port of the rendezvous store, at the end with rank 0
+  std::chrono::milliseconds patience = std::chrono::minutes(10);  // how long an end waits for the other
   DeviceChoice device = DeviceChoice::kAuto;  // on a GPU, the first of this pod sends and sums its own tensors
   std::vector<std::string> zones;  // the zones from and to; if empty, the manifest describes the link within a node
 };
 
-// Returns the manifest as YAML on the machine with rank 0, and an empty text on the other machine.
+// Returns the manifest as YAML at the end with rank 0, and an empty text at the other end. The ends may be started in
+// any order.
 Result<std::string> measure_links(const LinksOptions& options);
 
 }  // namespace sailor::trainer
