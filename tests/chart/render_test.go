@@ -93,6 +93,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"watchNamespaces={a,a}":                   "are equal",
 		"networkModel.tiers.zone.bandwidth=1":     "additional properties 'bandwidth' not allowed",
 		"networkModel.pairs[0].from=a":            "missing property 'to'",
+		"networkModel.execution.sums.rate=1":      "additional properties 'rate' not allowed",
 		"plannerThreads=0":                        "minimum",
 		"podStartLimitSeconds=0":                  "minimum",
 		"peerTimeoutSeconds=0":                    "minimum",
