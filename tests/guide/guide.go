@@ -1,6 +1,7 @@
 // Package guide runs the commands of docs/gke.md on the local cluster. What only the cloud can do is looked at instead: commands of gcloud
 // by gcloud's own linter where it is installed, those of docker by whether the Dockerfile has what they build.
-// It also installs several releases as the README of the chart says, and measures a model as docs/trainer.md says.
+// It also installs several releases as the README of the chart says, and measures a model and the
+// network as docs/trainer.md says.
 package guide
 
 import (
