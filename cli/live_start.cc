@@ -55,9 +55,9 @@ std::string fate_of(const Rival& rival, int left) {
 std::vector<JobThatGives> jobs_that_give(const Observation& observation, const GenerationRecord& record) {
   auto claimed = std::make_shared<ClusterView>(*observation.cluster);
   for (const Slot& slot : record.placement.slots) {
-    const auto node = std::ranges::find(claimed->nodes, slot.node, &NodeView::name);
-    if (node != claimed->nodes.end())
-      add_claim(*node, {observation.job.uid, slot.node, slot.node_uid, slot.gpus, slot.pool});
+    claimed->nodes.change(slot.node, [&](NodeView& node) {
+      add_claim(node, {observation.job.uid, slot.node, slot.node_uid, slot.gpus, slot.pool});
+    });
   }
   Observation after = observation;
   after.cluster = std::move(claimed);

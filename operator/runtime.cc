@@ -75,7 +75,7 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
       orphans_(api_, caches_),
       controller_(orphans_, observer_, applier_, queue_, hooks()),
       pool_statuses_(api_, caches_, log_pool_failure),
-      watches_(api_, caches_, queue_, [this] { profiles_.changed(); }) {}
+      watches_(api_, caches_, observer_.jobs(), queue_, [this] { profiles_.changed(); }) {}
 
 kube::ApiHooks OperatorRuntime::api_hooks(bool is_fenced) {
   kube::ApiHooks api_hooks;

@@ -4,9 +4,9 @@
 
 #include "core/log/log.h"
 #include "operator/model/changes.h"
-#include "operator/model/claims.h"
+#include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
-#include "operator/model/rival.h"
+#include "operator/model/node_labels.h"
 #include "operator/model/scale_up.h"
 
 namespace sailor {
@@ -18,29 +18,38 @@ constexpr auto kSettle = std::chrono::milliseconds(50);  // nodes change in burs
 
 }  // namespace
 
-Watches::Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function<void()> profiles_changed)
-    : api_(api), caches_(caches), queue_(queue) {
+Watches::Watches(kube::Api& api, Caches& caches, const JobIndex& jobs, WorkQueue& queue,
+                 std::function<void()> profiles_changed)
+    : api_(api), caches_(caches), jobs_(jobs), queue_(queue) {
   queue_jobs_of_changed_objects();
   queue_jobs_of_changed_cluster(std::move(profiles_changed));
+}
+
+void Watches::queue_routinely(const std::vector<JobKey>& jobs) {
+  for (const JobKey& job : jobs) queue_.add_after(job, kSettle, Lane::kRoutine);
 }
 
 void Watches::queue_all_jobs() {
   for (const kube::Object& job : caches_.jobs.all()) queue_.add_after(kube::key_of(*job), kSettle, Lane::kRoutine);
 }
 
-void Watches::queue_jobs_that_may_grow() {
-  for (const kube::Object& job : caches_.jobs.all()) {
-    if (may_use_gpus(*job)) queue_.add_after(kube::key_of(*job), kSettle, Lane::kRoutine);
-  }
-}
-
 void Watches::queue_jobs_concerned_by(const Json* before, const Json* now) {
   const ConcernedJobs concerned = concerned_jobs(before, now);
-  if (concerned == ConcernedJobs::kAll) queue_jobs_that_may_grow();
-  if (concerned != ConcernedJobs::kWaiting) return;
-  for (const kube::Object& job : caches_.jobs.all()) {
-    const bool waits = may_use_gpus(*job) && state_without_gpus(*job) == RivalState::kWaits;
-    if (waits) queue_.add_after(kube::key_of(*job), kSettle, Lane::kRoutine);
+  if (concerned == ConcernedJobs::kAll) queue_routinely(jobs_.those_that_compete_with(*before));
+  if (concerned == ConcernedJobs::kWaiting) queue_routinely(jobs_.those_that_wait_beside(*before));
+}
+
+void Watches::queue_jobs_that_may_use(const Json& node) {
+  if (names_accelerator(node)) queue_routinely(jobs_.those_that_may_use(pool_of_node(node)));
+}
+
+// A pod without a node was to get a new one of some pool.
+void Watches::queue_jobs_that_may_use_node_of(const Json& pod) {
+  const kube::Object node = caches_.nodes.find({"", node_of_pod(pod)});
+  if (node == nullptr) {
+    queue_jobs_that_may_grow();
+  } else {
+    queue_jobs_that_may_use(*node);
   }
 }
 
@@ -69,7 +78,7 @@ void Watches::queue_jobs_of_changed_objects() {
   });
   caches_.pods.on_change([this](const Json* before, const Json* now) {
     queue_owners(before, now);
-    if (frees_gpus(before, now)) queue_jobs_that_may_grow();
+    if (frees_gpus(before, now)) queue_jobs_that_may_use_node_of(*before);
   });
   // A JobRecord has the name of its job, also one that no job owns.
   caches_.records.on_change(
@@ -86,12 +95,18 @@ void Watches::queue_jobs_of_changed_objects() {
 
 void Watches::queue_jobs_of_changed_cluster(std::function<void()> profiles_changed) {
   caches_.foreign_pods.on_change([this](const Json* before, const Json* now) {
-    if (changes_gpu_use(before, now)) queue_jobs_that_may_grow();
+    if (!changes_gpu_use(before, now)) return;
+    for (const Json* pod : {before, now}) {
+      if (pod != nullptr) queue_jobs_that_may_use_node_of(*pod);
+    }
   });
   caches_.nodes.on_change([this](const Json* before, const Json* now) {
     if (!changes_capacity_of_node(before, now)) return;
     queue_jobs_on(now == nullptr ? *before : *now);
-    queue_jobs_that_may_grow();
+    for (const Json* node : {before, now}) {
+      if (node != nullptr) queue_jobs_that_may_use(*node);
+    }
+    if (now == nullptr) queue_jobs_that_may_grow();  // pods of a job may have been on it that are gone
   });
   caches_.pools.on_change([this](const Json* before, const Json* now) {
     if (changes_pool(before, now)) queue_jobs_that_may_grow();

@@ -10,14 +10,17 @@
 #include "operator/kube/api.h"
 #include "operator/kube/reflector.h"
 #include "operator/reconcile/observe/caches.h"
+#include "operator/reconcile/observe/job_index.h"
 #include "operator/reconcile/work_queue.h"
 
 namespace sailor {
 
 class Watches {
  public:
-  // `profiles_changed` is called when a ModelProfile has changed.
-  Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function<void()> profiles_changed);
+  // `profiles_changed` is called when a ModelProfile has changed. Make it after `jobs`, which is the index of the
+  // caches' jobs.
+  Watches(kube::Api& api, Caches& caches, const JobIndex& jobs, WorkQueue& queue,
+          std::function<void()> profiles_changed);
 
   // Watches the jobs, their records, pods and ConfigMaps of these namespaces, or of all if there are none. Also watches
   // the cluster-scoped objects, and in all namespaces the pods that use GPUs. `kueue_version` is that of
@@ -29,7 +32,10 @@ class Watches {
  private:
   void queue_jobs_of_changed_objects();  // the job itself, and what belongs to one
   void queue_jobs_of_changed_cluster(std::function<void()> profiles_changed);
-  void queue_jobs_that_may_grow();                                                // after the capacity has changed
+  void queue_routinely(const std::vector<JobKey>& jobs);
+  void queue_jobs_that_may_grow() { queue_routinely(jobs_.all()); }
+  void queue_jobs_that_may_use(const kube::Json& node);                           // after its capacity has changed
+  void queue_jobs_that_may_use_node_of(const kube::Json& pod);                    // after its use of GPUs has changed
   void queue_jobs_concerned_by(const kube::Json* before, const kube::Json* now);  // by a change of another job
   void queue_jobs_on(const kube::Json& node);
   void queue_owners(const kube::Json* before, const kube::Json* now);
@@ -38,6 +44,7 @@ class Watches {
 
   kube::Api& api_;
   Caches& caches_;
+  const JobIndex& jobs_;
   WorkQueue& queue_;
   std::list<kube::Reflector> reflectors_;
   std::vector<std::jthread> threads_;  // declared last, because the threads use all other members

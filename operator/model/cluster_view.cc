@@ -129,45 +129,20 @@ void count_pods(ClusterView& view, const std::vector<kube::Object>& pods) {
     by_node[node_of_pod(*pod)].push_back(pod);
     count_awaited_node(view.awaited, *pod);
   }
-  for (NodeView& node : view.nodes) node.used = gpus_used_by(by_node[node.name]);
+  for (const auto& [name, on_node] : by_node)
+    view.nodes.change(name, [&](NodeView& node) { node.used = gpus_used_by(on_node); });
 }
 
 void add_claims(ClusterView& view, const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     if (claim.node.empty()) ++view.claimed_growth[claim.pool][claim.job_uid];
-    const auto node = std::ranges::find(view.nodes, claim.node, &NodeView::name);
-    if (node != view.nodes.end()) add_claim(*node, claim);
+    view.nodes.change(claim.node, [&](NodeView& node) { add_claim(node, claim); });
   }
 }
 
 }  // namespace
 
-int NodeView::used_gpus() const {
-  return std::accumulate(used.begin(), used.end(), 0, [](int sum, const auto& user) { return sum + user.second; });
-}
-
-int NodeView::used_by_others(const std::string& job_uid) const {
-  int sum = 0;
-  for (const auto& [owner, count] : used) sum += owner == job_uid ? 0 : count;
-  return sum;
-}
-
-int NodeView::gpus_left_to(const std::string& job_uid) const { return std::max(0, gpus - used_by_others(job_uid)); }
-
-bool NodeView::is_removed_on_purpose() const {
-  return is_cordoned || std::ranges::find(taints, kAutoscalerTaint, &Taint::key) != taints.end();
-}
-
-const std::string* NodeView::find_label(const std::string& label) const {
-  if (labels == nullptr) return nullptr;
-  const auto found = labels->find(label);
-  return found == labels->end() ? nullptr : &found->second;
-}
-
-const NodeView* ClusterView::find_node(const std::string& name) const {
-  const auto found = std::ranges::lower_bound(nodes, name, {}, &NodeView::name);
-  return found == nodes.end() || found->name != name ? nullptr : &*found;
-}
+const NodeView* ClusterView::find_node(const std::string& name) const { return nodes.find(name); }
 
 std::string node_of_pod(const Json& pod) {
   const std::string bound = text_at(pod, {"spec", "nodeName"});
@@ -217,30 +192,31 @@ int gpus_of_pod(const Json& pod) {
 
 ClusterView view_of_nodes(const ClusterObjects& objects) {
   ClusterView view;
+  std::set<std::string> uids;
   add_declared_pools(objects, view);
   for (const kube::Object& object : objects.nodes) {
     NodeView node = node_view(*object);
-    view.node_uids.insert(node.uid);
+    uids.insert(node.uid);
     if (is_outside_of_google_cloud(*object)) view.is_on_gke = false;
     if (node.gpus == 0 || node.pool.accelerator.empty() || node.pool.zone.empty()) continue;
     if (joins_pool(node, *object, objects.least_capability, view)) view.nodes.push_back(std::move(node));
   }
-  std::ranges::sort(view.nodes, {}, &NodeView::name);
+  view.nodes.sort();
+  view.node_uids = NodeUids(std::move(uids));
   return view;
 }
 
 bool replace_node(ClusterView& view, const Json& object) {
-  const auto held = std::ranges::lower_bound(view.nodes, kube::name_of(object), {}, &NodeView::name);
-  if (held == view.nodes.end()) return false;
+  const NodeView* held = view.nodes.find(kube::name_of(object));
+  if (held == nullptr) return false;
   NodeView node = node_view(object);
-  const bool is_alike = held->name == node.name && held->uid == node.uid && held->pool == node.pool &&
-                        held->gpus == node.gpus && *held->labels == *node.labels;
+  const bool is_alike =
+      held->uid == node.uid && held->pool == node.pool && held->gpus == node.gpus && *held->labels == *node.labels;
   if (!is_alike) return false;
-  node.used = std::move(held->used);
+  node.used = held->used;
   node.labels = held->labels;
   node.terminating_since = held->terminating_since;
-  *held = std::move(node);
-  return true;
+  return view.nodes.change(node.name, [&](NodeView& changed) { changed = std::move(node); });
 }
 
 std::map<std::string, int> gpus_used_by(const std::vector<kube::Object>& pods_of_a_node) {

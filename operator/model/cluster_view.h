@@ -15,44 +15,10 @@
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
 #include "operator/model/node_labels.h"
+#include "operator/model/node_list.h"
 #include "operator/model/pool_refusal.h"
 
 namespace sailor {
-
-struct Taint {
-  std::string key;
-  std::string value;
-  std::string effect;  // "NoSchedule", "NoExecute" or "PreferNoSchedule"
-  friend bool operator==(const Taint&, const Taint&) = default;
-};
-
-struct NodeView {
-  std::string name;
-  std::string uid;
-  PoolKey pool;
-  int gpus = 0;           // allocatable
-  bool is_ready = false;  // the Ready condition is True
-  bool is_cordoned = false;
-  bool is_terminating = false;  // the node has the taint of an impending termination, or is being deleted
-  Time terminating_since;       // when the operator first saw that it is terminating
-  std::shared_ptr<const std::map<std::string, std::string>> labels;  // shared by all copies of the view; null: none
-  std::vector<Taint> taints;
-  Time heartbeat;  // the newest lastHeartbeatTime of the node's conditions
-  // The number of GPUs in use, by the UID of the job. The key "" stands for all pods that do not belong to a job. The
-  // number for a job includes the GPUs that its record claims.
-  std::map<std::string, int> used;
-  friend bool operator==(const NodeView&, const NodeView&) = default;
-
-  [[nodiscard]] int used_gpus() const;  // may be more than `gpus`, because claims count
-  [[nodiscard]] int used_by_others(const std::string& job_uid) const;
-  [[nodiscard]] int gpus_left_to(const std::string& job_uid) const;  // those that the job uses, and those of nobody
-  // Whether a new pod may run on the node, if the pod fits and tolerates it.
-  [[nodiscard]] bool takes_pods() const { return is_ready && !is_cordoned && !is_terminating; }
-  // Whether somebody in the cluster is about to remove the node, and not its cloud.
-  [[nodiscard]] bool is_removed_on_purpose() const;
-  [[nodiscard]] const std::string* find_label(const std::string& label) const;  // null: the node does not have it
-  [[nodiscard]] bool has_labels(const Labels& wanted) const { return has_all(labels ? *labels : Labels(), wanted); }
-};
 
 // Pods of jobs that wait for a new node.
 struct AwaitedNodes {
@@ -69,7 +35,7 @@ struct NewNode {
 };
 
 struct ClusterView {
-  std::vector<NodeView> nodes;               // in ascending order of names
+  NodeList nodes;                            // in ascending order of names
   std::map<PoolKey, PoolDeclaration> pools;  // declared by a GpuPool, or discovered from the labels of their nodes
   AcceleratorBook accelerators;              // if GpuPools disagree about an accelerator, the first one by name counts
   std::set<PoolKey> unpriced;  // pools without a GpuPool and without a known price; `nodes` omits their nodes
@@ -80,7 +46,7 @@ struct ClusterView {
   std::map<PoolKey, AwaitedNodes> awaited;
   std::map<PoolKey, PoolRefusal> refusals;  // of all jobs; of several of one pool, the one that holds for longest
   bool is_on_gke = true;                    // no node is known to be a machine of another cloud, or of none
-  std::set<std::string> node_uids;  // includes the nodes that `nodes` omits; a node whose UID is missing here is gone
+  NodeUids node_uids;  // includes the nodes that `nodes` omits; a node whose UID is missing here is gone
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 
   [[nodiscard]] const NodeView* find_node(const std::string& name) const;
@@ -100,6 +66,7 @@ struct Claim {
   std::string node_uid;
   int gpus = 0;
   PoolKey pool;
+  friend bool operator==(const Claim&, const Claim&) = default;
 };
 
 struct ClusterObjects {

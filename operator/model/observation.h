@@ -147,6 +147,7 @@ struct TrustChange {
 
 struct Observation {
   Time now;
+  MonotonicTime monotonic_now{};
   OperatorSettings settings;
   JobView job;
   std::optional<GenerationRecord> record;
@@ -167,8 +168,8 @@ struct Observation {
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
   std::shared_ptr<const ClusterView> cluster = std::make_shared<const ClusterView>();        // shared with other jobs
   std::shared_ptr<const PoolHistories> histories = std::make_shared<const PoolHistories>();  // likewise
-  std::optional<QueueView> queue;  // empty: the job is in no queue of Kueue
-  std::vector<Rival> rivals;       // the other jobs that may use GPUs, the one that comes first of all jobs first
+  std::optional<QueueView> queue;                                           // empty: the job is in no queue of Kueue
+  std::shared_ptr<const Rivals> rivals = std::make_shared<const Rivals>();  // likewise; this job is one of them
   std::shared_ptr<const ProfileBook> profiles;
   std::vector<PlanAnswer> answers;         // the planner's newest answers for this job
   std::map<GpuName, GpuSpeed> gpu_speeds;  // as the workers' reports show; Measurements sets it

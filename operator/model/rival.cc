@@ -32,6 +32,16 @@ bool Demand::may_use_growth(const PoolKey& pool, const Labels& labels_of_new_nod
   return resources.allows(pool) && rules.accept_future_node(labels_of_new_node);
 }
 
+bool may_allow_the_same(const ResourceSpec& one, const ResourceSpec& other) {
+  const auto may_share = [](const auto& left, const auto& right) {
+    return left.empty() || right.empty() ||
+           std::ranges::any_of(left, [&](const auto& item) { return std::ranges::find(right, item) != right.end(); });
+  };
+  return may_share(one.accelerators, other.accelerators) && may_share(one.zones, other.zones) &&
+         (one.provisioning == other.provisioning || one.provisioning == ProvisioningPolicy::kAny ||
+          other.provisioning == ProvisioningPolicy::kAny);
+}
+
 RivalState state_without_gpus(const kube::Json& job) {
   const kube::Json* status = kube::find_at(job, {"status"});
   if (status == nullptr) return RivalState::kUndecided;
@@ -42,6 +52,19 @@ RivalState state_without_gpus(const kube::Json& job) {
   const Reason reason = planned->condition.reason;
   if (reason == Reason::kPlanning || reason == Reason::kSuspended) return RivalState::kUndecided;
   return reason == Reason::kWaitingForCapacity ? RivalState::kWaits : RivalState::kHolds;
+}
+
+Rivals::Rivals(InOrder all) : all_(std::move(all)) {
+  by_uid_.reserve(all_.size());
+  for (const auto& rival : all_) {
+    by_uid_.emplace(rival->uid, rival.get());
+    if (rival->state != RivalState::kHolds) without_gpus_.push_back(rival.get());
+  }
+}
+
+const Rival* Rivals::find(std::string_view uid) const {
+  const auto found = by_uid_.find(uid);
+  return found == by_uid_.end() ? nullptr : found->second;
 }
 
 }  // namespace sailor

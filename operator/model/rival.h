@@ -1,10 +1,13 @@
-// Rival: another job of the cluster, as far as it matters for which job gets GPUs first.
+// Rival: a job of the cluster, as far as it matters for which job gets GPUs first.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "core/model/job_spec.h"
 #include "operator/kube/object.h"
@@ -41,10 +44,14 @@ struct Demand {
   ResourceSpec resources;
   ElasticityMode elasticity = ElasticityMode::kLive;
   SchedulingRules rules;
+  friend bool operator==(const Demand&, const Demand&) = default;
 
   [[nodiscard]] bool may_use(const NodeView& node) const;
   [[nodiscard]] bool may_use_growth(const PoolKey& pool, const Labels& labels_of_new_node) const;
 };
+
+// Returns false only if no pool is allowed by both.
+bool may_allow_the_same(const ResourceSpec& one, const ResourceSpec& other);
 
 enum class RivalState : std::uint8_t {
   kHolds,      // it has GPUs, or its record claims some; or it cannot start whatever is free
@@ -62,8 +69,31 @@ struct Rival {
   RivalState state = RivalState::kHolds;
   // It is to be planned: it is undecided, or more GPUs are free for it than when it was last decided about.
   bool is_pending = false;
-  std::chrono::milliseconds pending_for{0};  // for how long this operator knows that
-  std::shared_ptr<const Demand> demand;      // null: its spec cannot be read, or another controller owns it
+  std::optional<MonotonicTime> pending_since;  // since when this operator knows that
+  // Equal demands are one object. Null: its spec cannot be read, or another controller owns it.
+  std::shared_ptr<const Demand> demand;
+  friend bool operator==(const Rival&, const Rival&) = default;
+};
+
+// The jobs of the cluster that may use GPUs: they have not ended, are not suspended and are not being deleted.
+// Observations share it.
+class Rivals {
+ public:
+  using InOrder = std::vector<std::shared_ptr<const Rival>>;  // the one that comes first of all jobs first
+
+  Rivals() = default;
+  explicit Rivals(InOrder all);
+  Rivals(const Rivals&) = delete;  // find() returns pointers into it
+  Rivals& operator=(const Rivals&) = delete;
+
+  [[nodiscard]] const InOrder& all() const { return all_; }
+  [[nodiscard]] const std::vector<const Rival*>& without_gpus() const { return without_gpus_; }  // in the same order
+  [[nodiscard]] const Rival* find(std::string_view uid) const;  // null: no such job may use GPUs
+
+ private:
+  InOrder all_;
+  std::vector<const Rival*> without_gpus_;
+  std::unordered_map<std::string_view, const Rival*> by_uid_;
 };
 
 }  // namespace sailor

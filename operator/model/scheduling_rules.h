@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/model/cluster_view.h"
+#include "operator/model/node_view.h"
 
 namespace sailor {
 
@@ -14,6 +14,8 @@ class SchedulingRules {
  public:
   // `pod_spec` needs only the fields tolerations, nodeSelector and affinity.
   explicit SchedulingRules(const kube::Json& pod_spec);
+
+  friend bool operator==(const SchedulingRules&, const SchedulingRules&) = default;
 
   [[nodiscard]] bool accept(const NodeView& node) const;
   // The same for a node that does not exist yet: only the labels that are known to be on it count, and it has no taints
@@ -26,6 +28,7 @@ class SchedulingRules {
     std::string value;
     std::string effect;   // empty: any
     bool exists = false;  // any value
+    friend bool operator==(const Toleration&, const Toleration&) = default;
   };
   [[nodiscard]] bool tolerate(const Taint& taint) const;
   [[nodiscard]] bool affinity_matches(const NodeView& node) const;

@@ -1,5 +1,6 @@
-// Passes of the operator over one job of a large cluster: it observes the job and decides, with nothing to do. The
-// objects are those of a job that trains in a World, copied under other names.
+// Passes of the operator over one job of a large cluster: it observes the job and decides. The job trains and there is
+// nothing to do, or it looks for GPUs beside many others that do. The objects are those of a job that trains in a
+// World, copied under other names.
 #include <map>
 #include <memory>
 #include <string>
@@ -74,6 +75,27 @@ class Fleet {
     const auto observation = observer_.observe({"default", fmt::format("job{}", job)});
     benchmark::DoNotOptimize(sailor::decide(observation.value()));
   }
+  // Adds so many jobs that look for GPUs, and so many nodes that are free.
+  void add_waiting(int jobs, int nodes) {
+    const Json trains = *caches_.jobs.find({"default", "job0"});
+    for (int number = 0; number < jobs; ++number) {
+      Json waits = Json::parse(replaced(trains.dump(), "job0", fmt::format("waiting{}", number)));
+      waits["metadata"]["uid"] = fmt::format("uid-waiting-{}", number);
+      waits["status"] = Json::parse(R"({"conditions": [{"type": "Planned", "status": "False",
+                                        "reason": "WaitingForCapacity", "message": "too few GPUs are free"}]})");
+      caches_.jobs.put(std::move(waits));
+    }
+    const Json used = *caches_.nodes.find({"", "node0-0"});
+    for (int number = 0; number < nodes; ++number) {
+      Json free = Json::parse(replaced(used.dump(), "node0-0", fmt::format("free-{}", number)));
+      free["metadata"]["uid"] = fmt::format("uid-free-{}", number);
+      caches_.nodes.put(std::move(free));
+    }
+  }
+  void waiting_pass() {
+    const auto observation = observer_.observe({"default", "waiting0"});
+    benchmark::DoNotOptimize(sailor::decide(observation.value()));
+  }
   // A kubelet reports, or the operator has written the progress of a job.
   void touch_node(int job) { touch(caches_.nodes, {"", fmt::format("node{}-0", job)}); }
   void touch_job(int job) { touch(caches_.jobs, {"default", fmt::format("job{}", job)}); }
@@ -125,6 +147,22 @@ void pass(benchmark::State& state, Change change) {
 BENCHMARK_CAPTURE(pass, at_rest, Change::kNone)->Arg(1)->Arg(1000)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(pass, after_change_of_node, Change::kNode)->Arg(1)->Arg(1000)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(pass, after_change_of_job, Change::kJob)->Arg(1)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+// Many jobs train, many wait, and each has its own nodes or finds some free.
+void waiting_pass(benchmark::State& state) {
+  const int jobs = static_cast<int>(state.range(0));
+  Fleet fleet(jobs);
+  fleet.add_waiting(jobs, jobs / 10);
+  int changed = 0;
+  for (auto _ : state) {
+    changed = (changed + 1) % jobs;
+    fleet.touch_job(changed);
+    fleet.touch_node(changed);
+    fleet.waiting_pass();
+  }
+  state.counters["goal"] = 0.001;
+}
+BENCHMARK(waiting_pass)->Arg(10)->Arg(1000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 

@@ -110,7 +110,7 @@ TEST_F(Capacity, PlanThatIsKeptIsKeptIfOthersTakeFreeGpus) {
   const auto has_answer = [&] {
     return look_up_plan(observation_, nodes(NodeScope::kExisting), current).answer != nullptr;
   };
-  cluster_->nodes.pop_back();
+  cluster_->nodes.erase("c");
   EXPECT_TRUE(has_answer()) << "with fewer GPUs, no plan becomes better";
   known.result->keeps_current = false;
   EXPECT_FALSE(has_answer()) << "the better plan may have needed that node";
@@ -135,11 +135,11 @@ TEST_F(Capacity, JobWithoutPlanHasNoneWhateverHappensToGpusThatItMayNotUse) {
 }
 
 // The least time after which the job writes another step.
-std::chrono::milliseconds time_between_steps(std::size_t rivals) {
+std::chrono::milliseconds time_between_steps(std::size_t jobs) {
   Observation observation;
   observation.now = Time(std::chrono::hours(1));
   observation.record = GenerationRecord{};
-  observation.rivals.resize(rivals);
+  observation.rivals = std::make_shared<const Rivals>(Rivals::InOrder(jobs, std::make_shared<const Rival>()));
   AgentReport report;
   report.progress = JobProgress{.step = 1};
   observation.agents["pod"].report = report;
@@ -154,8 +154,8 @@ std::chrono::milliseconds time_between_steps(std::size_t rivals) {
 
 TEST(StatusOfSteps, IsWrittenLessOftenIfThereAreManyJobs) {
   EXPECT_EQ(time_between_steps(0), std::chrono::seconds(2));
-  EXPECT_EQ(time_between_steps(99), std::chrono::seconds(2));
-  EXPECT_EQ(time_between_steps(999), std::chrono::seconds(20));
+  EXPECT_EQ(time_between_steps(100), std::chrono::seconds(2));
+  EXPECT_EQ(time_between_steps(1000), std::chrono::seconds(20));
 }
 
 TEST_F(Capacity, OvertakenPlanDoesNotKeepForLong) {
@@ -188,7 +188,7 @@ kube::Object node_that_reports(const char* gpus) {
 TEST(ClusterView, GpusThatNoNodeCanHaveDoNotCount) {
   const auto gpus = [](const char* reported) {
     const ClusterView view = cluster_view({.nodes = {node_that_reports(reported)}});
-    return view.nodes.empty() ? 0 : view.nodes.front().gpus;
+    return view.nodes.empty() ? 0 : view.nodes[0].gpus;
   };
   EXPECT_EQ(gpus("\"8\""), 8);
   EXPECT_EQ(gpus("2147483647"), 1024);

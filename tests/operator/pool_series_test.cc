@@ -30,26 +30,32 @@ class PoolSeriesTest : public ::testing::Test {
     node.pool = pool;
     node.gpus = 4;
     view.nodes.push_back(node);
-    view.node_uids.insert(uid);
+    uids.insert(uid);
+    view.node_uids = NodeUids(uids);
     view.pools[pool].price_per_gpu = DollarsPerHour(pool == kSpot ? 1.5 : 2.5);
   }
   void remove_node(const std::string& uid) {
-    std::erase_if(view.nodes, [&](const NodeView& node) { return node.uid == uid; });
-    view.node_uids.erase(uid);
+    view.nodes.erase(uid);
+    uids.erase(uid);
+    view.node_uids = NodeUids(uids);
     note();
+  }
+  void terminate(const std::string& name) {
+    view.nodes.change(name, [](NodeView& node) { node.is_terminating = true; });
   }
   [[nodiscard]] std::optional<double> preemptions(const PoolKey& pool = kSpot) {
     return value_of(registry, "sailor_pool_preemptions_total", {{"pool", to_string(pool)}});
   }
   ClusterView view;
+  std::set<std::string> uids;
   PoolWatch watch;
   SeriesRegistry registry;
   PoolSeries series{registry};
 };
 
 TEST_F(PoolSeriesTest, PoolHasGpusByStateAndAPrice) {
-  view.nodes[0].used = {{"job", 3}, {"", 1}};
-  view.nodes[1].is_terminating = true;
+  view.nodes.change("a", [](NodeView& node) { node.used = {{"job", 3}, {"", 1}}; });
+  terminate("b");
   note();
   const prometheus::Labels pool{
       {"zone", "us-central1-a"}, {"accelerator", "nvidia-tesla-a100"}, {"provisioning", "spot"}};
@@ -66,7 +72,7 @@ TEST_F(PoolSeriesTest, PoolHasGpusByStateAndAPrice) {
 
 TEST_F(PoolSeriesTest, PreemptionIsCountedOnceWithOrWithoutNotice) {
   EXPECT_EQ(preemptions(), 0);
-  view.nodes[0].is_terminating = true;
+  terminate("a");
   note();
   EXPECT_EQ(preemptions(), 1);
   remove_node("a");
@@ -76,7 +82,7 @@ TEST_F(PoolSeriesTest, PreemptionIsCountedOnceWithOrWithoutNotice) {
 }
 
 TEST_F(PoolSeriesTest, NodesThatAreRemovedOnPurposeOrOnDemandAreNotPreempted) {
-  view.nodes[0].is_cordoned = true;
+  view.nodes.change("a", [](NodeView& node) { node.is_cordoned = true; });
   note();
   remove_node("a");
   EXPECT_EQ(preemptions(), 0);
@@ -85,8 +91,8 @@ TEST_F(PoolSeriesTest, NodesThatAreRemovedOnPurposeOrOnDemandAreNotPreempted) {
 }
 
 TEST_F(PoolSeriesTest, NodeThatTheAutoscalerRemovesIsNotPreempted) {
-  view.nodes[0].is_terminating = true;
-  view.nodes[0].taints = {{"ToBeDeletedByClusterAutoscaler", "", "NoSchedule"}};
+  terminate("a");
+  view.nodes.change("a", [](NodeView& node) { node.taints = {{"ToBeDeletedByClusterAutoscaler", "", "NoSchedule"}}; });
   note();
   remove_node("a");
   EXPECT_EQ(preemptions(), 0);
@@ -114,7 +120,7 @@ TEST_F(PoolSeriesTest, NodesThatTerminateWhenTheOperatorStartsAreNotCounted) {
   SeriesRegistry other_registry;
   PoolSeries other(other_registry);
   PoolWatch of_other;
-  view.nodes[0].is_terminating = true;
+  terminate("a");
   of_other.observe_all(view, {}, Time());
   other.note(view, *of_other.histories());
   EXPECT_EQ(value_of(other_registry, "sailor_pool_preemptions_total", {{"pool", to_string(kSpot)}}), 0);

@@ -33,13 +33,22 @@ class WatchedPool : public ::testing::Test {
   }
   void add(const NodeView& node) {
     view.nodes.push_back(node);
-    view.node_uids.insert(node.uid);
+    exist({node.uid});
+  }
+  void exist(const std::string& uid) {
+    std::set<std::string> uids = view.node_uids.all();
+    uids.insert(uid);
+    view.node_uids = NodeUids(std::move(uids));
+  }
+  void vanish(const std::string& uid) {
+    std::set<std::string> uids = view.node_uids.all();
+    uids.erase(uid);
+    view.node_uids = NodeUids(std::move(uids));
   }
   void remove(const std::string& name) {
-    std::erase_if(view.nodes, [&](const NodeView& node) { return node.name == name; });
-    view.node_uids.erase("uid-" + name);
+    view.nodes.erase(name);
+    vanish("uid-" + name);
   }
-  NodeView& node(const std::string& name) { return *std::ranges::find(view.nodes, name, &NodeView::name); }
   NodeHistory after(std::set<std::string> names) {
     watch.observe(view, names, now);
     return watch.histories()->at(kWatchedPool).nodes;
@@ -72,7 +81,7 @@ TEST_F(HistoryOfAPool, NodesThatExistAtTheBeginningHaveNotJoined) {
 }
 
 TEST_F(HistoryOfAPool, ANodeIsLostOnceAlthoughItIsAnnouncedAndThenGone) {
-  node("a").is_terminating = true;
+  view.nodes.change("a", [](NodeView& node) { node.is_terminating = true; });
   now += hours(1);
   EXPECT_EQ(after({"a"}).losses, 1);
   EXPECT_EQ(watch.histories()->at(kWatchedPool).nodes.nodes, 2);
@@ -89,9 +98,9 @@ TEST_F(HistoryOfAPool, ANodeThatVanishesWithoutNoticeIsLost) {
 }
 
 TEST_F(HistoryOfAPool, ANodeThatIsReplacedUnderItsNameIsLostAndAnotherHasJoined) {
-  view.node_uids.erase("uid-b");
-  node("b").uid = "another";
-  view.node_uids.insert("another");
+  vanish("uid-b");
+  view.nodes.change("b", [](NodeView& node) { node.uid = "another"; });
+  exist("another");
   now += seconds(60);
   const NodeHistory history = after({"b"});
   EXPECT_EQ(history.losses, 1);
@@ -100,9 +109,11 @@ TEST_F(HistoryOfAPool, ANodeThatIsReplacedUnderItsNameIsLostAndAnotherHasJoined)
 }
 
 TEST_F(HistoryOfAPool, NodesThatAreDrainedOrScaledDownAreNotLost) {
-  node("a").is_cordoned = true;
-  node("b").taints = {{std::string(kAutoscalerTaint), "", "NoSchedule"}};
-  node("b").is_terminating = true;
+  view.nodes.change("a", [](NodeView& node) { node.is_cordoned = true; });
+  view.nodes.change("b", [](NodeView& node) {
+    node.taints = {{std::string(kAutoscalerTaint), "", "NoSchedule"}};
+    node.is_terminating = true;
+  });
   now += seconds(60);
   EXPECT_EQ(after({"a", "b"}).nodes, 2) << "a cordoned node still exists";
   remove("a");
@@ -114,7 +125,7 @@ TEST_F(HistoryOfAPool, NodesThatAreDrainedOrScaledDownAreNotLost) {
 }
 
 TEST_F(HistoryOfAPool, ANodeThatTheOperatorUsesNoLongerIsNotLost) {
-  std::erase_if(view.nodes, [&](const NodeView& node) { return node.name == "a"; });  // its UID still exists
+  view.nodes.erase("a");  // its UID still exists
   now += seconds(60);
   EXPECT_EQ(after({"a"}).losses, 0);
   EXPECT_EQ(after({"a"}).nodes, 2);

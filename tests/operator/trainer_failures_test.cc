@@ -85,7 +85,7 @@ TEST_F(TrainerFailures, FailureCountsOnceIfTheirPlanCannotBePlaced) {
 
 TEST_F(TrainerFailures, JobLooksForOtherGpusIfAnotherOneHasTakenItsOwn) {
   answer_with(plan_of_one_replica(4));
-  cluster->nodes[0].used["another job"] = 1;
+  cluster->nodes.change(cluster->nodes[0].name, [](NodeView& node) { node.used["another job"] = 1; });
   const auto result = respond_to_trainer_failure(observation);
   ASSERT_TRUE(result && result->record);
   EXPECT_EQ(result->record->restarts, 1);

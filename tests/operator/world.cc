@@ -320,12 +320,12 @@ void World::check_view(const ClusterView& seen) const {
     if (record && may_use_gpus(*object)) add_record(*record, objects);
   }
   ClusterView all = cluster_view(objects);
-  for (NodeView& node : all.nodes) {
+  all.nodes.change_all([&](NodeView& node) {
     const NodeView* same = seen.find_node(node.name);
-    if (same == nullptr || *node.labels != *same->labels) continue;
+    if (same == nullptr || *node.labels != *same->labels) return;
     node.labels = same->labels;
     node.terminating_since = same->terminating_since;  // only the operator knows it
-  }
+  });
   if (all != seen) throw std::logic_error("the operator does not see the cluster as it is");
 }
 

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kNamedHolders = 3;
 
-bool is_about_to_be_planned(const Rival& rival) { return rival.is_pending && rival.pending_for < kLongestTurn; }
-
 int used_by(const NodeView& node, const std::string& uid) {
   const auto found = node.used.find(uid);
   return found == node.used.end() ? 0 : found->second;
@@ -24,6 +22,12 @@ int used_by(const NodeView& node, const std::string& uid) {
 
 int sum_of(const GpusByNode& gpus) {
   return std::accumulate(gpus.begin(), gpus.end(), 0, [](int sum, const auto& node) { return sum + node.second; });
+}
+
+template <class Jobs, class Test>
+const Rival* first_that(const Jobs& jobs, const Test& test) {
+  const auto found = std::ranges::find_if(jobs, [&](const auto& rival) { return test(*rival); });
+  return found == std::ranges::end(jobs) ? nullptr : found->get();
 }
 
 }  // namespace
@@ -47,24 +51,38 @@ Competition::Competition(const Observation& observation)
       rank_{observation.job.priority.value, observation.job.created, observation.job.key},
       demand_{observation.job.spec ? observation.job.spec->resources : ResourceSpec{}, ElasticityMode::kLive,
               SchedulingRules(scheduling_spec(observation.job.pod_template))} {
-  for (const Rival& rival : observation.rivals) {
-    rivals_.emplace(rival.uid, &rival);
-    const bool waits = rival.state == RivalState::kWaits || is_about_to_be_planned(rival);
-    if (waits && !is_lower(rival)) waiting_.push_back(&rival);
+  for (const Rival* rival : observation.rivals->without_gpus()) {
+    const bool waits = rival->state == RivalState::kWaits || is_about_to_be_planned(*rival);
+    if (!waits || is_lower(*rival) || rival->uid == observation.job.uid) continue;
+    waiting_.push_back(rival);
+    wanted_.insert(rival->demand.get());
   }
 }
 
 const Rival* Competition::find(std::string_view uid) const {
-  const auto found = rivals_.find(uid);
-  return found == rivals_.end() ? nullptr : found->second;
+  return uid == observation_.job.uid ? nullptr : observation_.rivals->find(uid);
+}
+
+std::chrono::milliseconds Competition::pending_for(const Rival& rival) const {
+  return rival.pending_since ? observation_.monotonic_now - *rival.pending_since : std::chrono::milliseconds(0);
+}
+
+bool Competition::is_about_to_be_planned(const Rival& rival) const {
+  return rival.is_pending && pending_for(rival) < kLongestTurn;
 }
 
 bool Competition::may_use(const NodeView& node) const { return node.takes_pods() && demand_.may_use(node); }
 
+bool Competition::may_use_a_node_of(const Demand& demand) const {
+  return std::ranges::any_of(observation_.cluster->nodes,
+                             [&](const NodeView& node) { return may_use(node) && demand.may_use(node); });
+}
+
 int Competition::free_gpus() const {
   int sum = 0;
   for (const NodeView& node : observation_.cluster->nodes) {
-    if (may_use(node)) sum += node.gpus_left_to(observation_.job.uid);
+    const int gpus = node.gpus_left_to(observation_.job.uid);
+    if (gpus > 0 && may_use(node)) sum += gpus;
   }
   return sum;
 }
@@ -76,15 +94,15 @@ const Rival* Competition::find_turn_before() const {
   };
   const Rival* first = nullptr;
   std::int64_t wanted = wanted_by(demand_.resources);
-  for (const Rival& rival : observation_.rivals) {
-    if (!comes_before(rival.rank, rank_)) break;
-    if (!is_about_to_be_planned(rival)) continue;
-    const bool wants_the_same = std::ranges::any_of(observation_.cluster->nodes, [&](const NodeView& node) {
-      return may_use(node) && rival.demand->may_use(node);
-    });
-    if (!wants_the_same) continue;
-    if (first == nullptr) first = &rival;
-    wanted += wanted_by(rival.demand->resources);
+  std::map<const Demand*, bool> want_the_same;  // each kind of jobs is compared once
+  for (const Rival* rival : observation_.rivals->without_gpus()) {
+    if (!comes_before(rival->rank, rank_)) break;
+    if (!is_about_to_be_planned(*rival)) continue;
+    const auto [entry, is_new] = want_the_same.try_emplace(rival->demand.get(), false);
+    if (is_new) entry->second = may_use_a_node_of(*rival->demand);
+    if (!entry->second) continue;
+    if (first == nullptr) first = rival;
+    wanted += wanted_by(rival->demand->resources);
   }
   return wanted > available ? first : nullptr;
 }
@@ -94,12 +112,12 @@ bool Competition::leaves_nodes_for_now() const {
 }
 
 bool Competition::is_left_to_others(const NodeView& node) const {
-  return std::ranges::any_of(waiting_, [&](const Rival* rival) { return rival->demand->may_use(node); });
+  return std::ranges::any_of(wanted_, [&](const Demand* demand) { return demand->may_use(node); });
 }
 
 bool Competition::is_growth_left_to_others(const PoolKey& pool) const {
   const Labels labels = observation_.cluster->labels_of_new_node(pool);
-  return std::ranges::any_of(waiting_, [&](const Rival* rival) { return rival->demand->may_use_growth(pool, labels); });
+  return std::ranges::any_of(wanted_, [&](const Demand* demand) { return demand->may_use_growth(pool, labels); });
 }
 
 const Rival* Competition::find_waiting_for_growth(const PoolKey& pool) const {
@@ -130,18 +148,38 @@ int Competition::kept_gpus(const NodeView& node, const std::string& uid) const {
   return !is_outranked || left >= used ? used : 0;
 }
 
+std::span<const std::shared_ptr<const Rival>> Competition::lower_jobs() const {
+  const Rivals::InOrder& all = observation_.rivals->all();
+  return {std::ranges::partition_point(all, [&](const auto& rival) { return !is_lower(*rival); }), all.end()};
+}
+
+Competition::NodesByJob Competition::nodes_of(std::span<const std::shared_ptr<const Rival>> jobs) const {
+  NodesByJob nodes;
+  if (jobs.empty()) return nodes;
+  for (const auto& job : jobs) nodes[job->uid];
+  for (const NodeView& node : observation_.cluster->nodes) {
+    for (const auto& [uid, gpus] : node.used) {
+      if (const auto entry = nodes.find(uid); entry != nodes.end()) entry->second.push_back(&node);
+    }
+  }
+  return nodes;
+}
+
 GpusByNode Competition::spare_gpus_of_lower_jobs() const {
   GpusByNode spare;
   if (!observation_.job.priority.takes_gpus) return spare;
-  for (const Rival& rival : observation_.rivals) {
-    if (!is_lower(rival) || rival.demand == nullptr || rival.demand->elasticity == ElasticityMode::kOff) continue;
+  const auto jobs = lower_jobs();
+  const NodesByJob nodes_of_job = nodes_of(jobs);
+  for (const auto& rival : jobs) {
+    if (rival->demand == nullptr || rival->demand->elasticity == ElasticityMode::kOff) continue;
+    const std::vector<const NodeView*>& nodes = nodes_of_job.at(rival->uid);
     int held = 0;
-    for (const NodeView& node : observation_.cluster->nodes) held += kept_gpus(node, rival.uid);
-    for (const NodeView& node : observation_.cluster->nodes | std::views::reverse) {
-      const int gpus = kept_gpus(node, rival.uid);
-      if (gpus == 0 || !may_use(node) || held - gpus < rival.demand->resources.min_gpus) continue;
+    for (const NodeView* node : nodes) held += kept_gpus(*node, rival->uid);
+    for (const NodeView* node : nodes | std::views::reverse) {
+      const int gpus = kept_gpus(*node, rival->uid);
+      if (gpus == 0 || !may_use(*node) || held - gpus < rival->demand->resources.min_gpus) continue;
       held -= gpus;
-      spare[node.name] += gpus;
+      spare[node->name] += gpus;
     }
   }
   return spare;
@@ -150,11 +188,16 @@ GpusByNode Competition::spare_gpus_of_lower_jobs() const {
 GpusByNode Competition::gpus_of_lower_jobs(int enough) const {
   GpusByNode taken;
   if (!observation_.job.priority.takes_gpus) return taken;
-  for (const Rival& rival : observation_.rivals | std::views::reverse) {
-    if (!is_lower(rival) || sum_of(taken) >= enough) break;
-    for (const NodeView& node : observation_.cluster->nodes) {
-      const int gpus = kept_gpus(node, rival.uid);
-      if (gpus > 0 && may_use(node)) taken[node.name] += gpus;
+  const auto jobs = lower_jobs();
+  const NodesByJob nodes_of_job = nodes_of(jobs);
+  int sum = 0;
+  for (const auto& rival : jobs | std::views::reverse) {
+    if (sum >= enough) break;
+    for (const NodeView* node : nodes_of_job.at(rival->uid)) {
+      const int gpus = kept_gpus(*node, rival->uid);
+      if (gpus == 0 || !may_use(*node)) continue;
+      taken[node->name] += gpus;
+      sum += gpus;
     }
   }
   return taken;
@@ -163,7 +206,7 @@ GpusByNode Competition::gpus_of_lower_jobs(int enough) const {
 GpusByNode Competition::gpus_of_all_jobs() const {
   GpusByNode held;
   for (const NodeView& node : observation_.cluster->nodes) {
-    if (!may_use(node)) continue;
+    if (node.used.empty() || !may_use(node)) continue;
     for (const auto& [uid, gpus] : node.used) {
       if (find(uid) != nullptr) held[node.name] += kept_gpus(node, uid);
     }
@@ -174,29 +217,26 @@ GpusByNode Competition::gpus_of_all_jobs() const {
 
 const Rival* Competition::find_claimant(const NodeView& node) const {
   if (used_by(node, observation_.job.uid) == 0 || kept_gpus(node, observation_.job.uid) > 0) return nullptr;
-  const auto claims = [&](const Rival& rival) {
+  return first_that(observation_.rivals->all(), [&](const Rival& rival) {
     return rival.rank.priority > rank_.priority && used_by(node, rival.uid) > 0;
-  };
-  const auto found = std::ranges::find_if(observation_.rivals, claims);
-  return found == observation_.rivals.end() ? nullptr : &*found;
+  });
 }
 
 const Rival* Competition::find_holder(const Slot& slot) const {
   const NodeView* node = observation_.cluster->find_node(slot.node);
   if (node == nullptr || node->gpus_left_to(observation_.job.uid) >= slot.gpus) return nullptr;
-  const auto holds = [&](const Rival& rival) { return is_lower(rival) && used_by(*node, rival.uid) > 0; };
-  const auto found = std::ranges::find_if(observation_.rivals, holds);
-  return found == observation_.rivals.end() ? nullptr : &*found;
+  return first_that(lower_jobs(), [&](const Rival& rival) { return used_by(*node, rival.uid) > 0; });
 }
 
 std::vector<Competition::Loss> Competition::losses() const {
   std::vector<Loss> losses;
-  for (const Rival& rival : observation_.rivals) {
-    if (!is_lower(rival)) continue;
-    Loss loss{.rival = &rival};
-    for (const NodeView& node : observation_.cluster->nodes) {
-      loss.had += used_by(node, rival.uid);
-      loss.left += kept_gpus(node, rival.uid);
+  const auto jobs = lower_jobs();
+  const NodesByJob nodes_of_job = nodes_of(jobs);
+  for (const auto& rival : jobs) {
+    Loss loss{.rival = rival.get()};
+    for (const NodeView* node : nodes_of_job.at(rival->uid)) {
+      loss.had += used_by(*node, rival->uid);
+      loss.left += kept_gpus(*node, rival->uid);
     }
     if (loss.left < loss.had) losses.push_back(loss);
   }
@@ -206,7 +246,7 @@ std::vector<Competition::Loss> Competition::losses() const {
 std::vector<Competition::Holder> Competition::holders() const {
   std::map<const Rival*, int> held;
   for (const NodeView& node : observation_.cluster->nodes) {
-    if (!may_use(node)) continue;
+    if (node.used.empty() || !may_use(node)) continue;
     for (const auto& [uid, gpus] : node.used) {
       if (uid != observation_.job.uid && gpus > 0) held[find(uid)] += gpus;
     }

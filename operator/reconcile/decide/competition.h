@@ -11,8 +11,12 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "operator/model/observation.h"
@@ -34,6 +38,9 @@ class Competition {
   // Returns a job that comes before this one and whose plan this one should wait for; null: none. It is none if the
   // GPUs are enough for all these jobs, and one for which the planner has had ten seconds is not waited for.
   [[nodiscard]] const Rival* find_turn_before() const;
+
+  // For how long the job has been waited for.
+  [[nodiscard]] std::chrono::milliseconds pending_for(const Rival& rival) const;
 
   // Returns whether such a job is about to be planned, so that the nodes left to it may be free for this one soon.
   [[nodiscard]] bool leaves_nodes_for_now() const;
@@ -76,17 +83,25 @@ class Competition {
   [[nodiscard]] std::string holders_text() const;
 
  private:
-  [[nodiscard]] const Rival* find(std::string_view uid) const;
+  using NodesByJob = std::unordered_map<std::string_view, std::vector<const NodeView*>>;  // by the UID of the job
+
+  [[nodiscard]] const Rival* find(std::string_view uid) const;  // null: no other job that may use GPUs
   [[nodiscard]] bool is_lower(const Rival& rival) const { return rival.rank.priority < rank_.priority; }
+  [[nodiscard]] bool is_about_to_be_planned(const Rival& rival) const;
   [[nodiscard]] bool may_use(const NodeView& node) const;
+  [[nodiscard]] bool may_use_a_node_of(const Demand& demand) const;
   [[nodiscard]] int free_gpus() const;
   [[nodiscard]] int kept_gpus(const NodeView& node, const std::string& uid) const;
+  // The jobs of lower priority, the one that comes first of all first.
+  [[nodiscard]] std::span<const std::shared_ptr<const Rival>> lower_jobs() const;
+  // The nodes with GPUs that these jobs use.
+  [[nodiscard]] NodesByJob nodes_of(std::span<const std::shared_ptr<const Rival>> jobs) const;
 
   const Observation& observation_;
   JobRank rank_;
   Demand demand_;
-  std::map<std::string_view, const Rival*> rivals_;  // by UID
-  std::vector<const Rival*> waiting_;                // those without GPUs whose priority is not lower
+  std::vector<const Rival*> waiting_;  // those without GPUs whose priority is not lower
+  std::set<const Demand*> wanted_;     // by those
 };
 
 }  // namespace sailor

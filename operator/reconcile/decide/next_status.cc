@@ -96,7 +96,7 @@ bool is_equal_but_for_time(const ProgressStatus& one, const ProgressStatus& othe
 
 // Returns how often the job writes its progress. Each job that may use GPUs adds to the time.
 std::chrono::milliseconds progress_interval(const Observation& observation, bool has_new_step) {
-  const auto turn = kStepsOfAnyJobEvery * (std::ssize(observation.rivals) + 1);
+  const auto turn = kStepsOfAnyJobEvery * std::max<std::ptrdiff_t>(1, std::ssize(observation.rivals->all()));
   return std::max<std::chrono::milliseconds>(has_new_step ? kStepsEvery : kDollarsEvery, turn);
 }
 

@@ -51,14 +51,16 @@ StartingPlan with_fewer_pods(const Observation& observation, StartingPlan start)
 
 std::optional<PolicyResult> await_turn(const Observation& observation) {
   if (auto quota = await_quota(observation)) return quota;
-  const Rival* first = Competition(observation).find_turn_before();
+  const Competition competition(observation);
+  const Rival* first = competition.find_turn_before();
   if (first == nullptr) return std::nullopt;
   PolicyResult result;
   result.conditions[ConditionType::kPlanned] =
       no(Reason::kWaitingForCapacity,
          fmt::format("Job {} (priority {}) comes first, and the planner is looking for its plan.",
                      to_string(first->rank.key), first->rank.priority));
-  requeue(result, kLongestTurn - first->pending_for);  // a change of that job causes the next decision sooner
+  requeue(result,
+          kLongestTurn - competition.pending_for(*first));  // a change of that job causes the next decision sooner
   return result;
 }
 

@@ -1,6 +1,8 @@
 #include "operator/reconcile/decide/usable_nodes.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "operator/model/observation_queries.h"
 #include "operator/model/scheduling_rules.h"
@@ -14,10 +16,13 @@ namespace {
 
 constexpr int kMostFutureGpus = 4096;  // in one pool, for a job without maxGpus
 
-const PodView* pod_on(const Observation& observation, const NodeView& node) {
-  const auto found = std::ranges::find_if(
-      observation.pods, [&](const PodView& pod) { return pod.node == node.name && !pod.has_ended(); });
-  return found == observation.pods.end() ? nullptr : &*found;
+// Returns the first pod of the job on each node.
+std::map<std::string_view, const PodView*> pods_by_node(const Observation& observation) {
+  std::map<std::string_view, const PodView*> pods;
+  for (const PodView& pod : observation.pods) {
+    if (!pod.has_ended()) pods.emplace(pod.node, &pod);
+  }
+  return pods;
 }
 
 bool is_usable_pod(const Observation& observation, const PodView& pod, const NodeQuery& query) {
@@ -77,9 +82,11 @@ std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQ
   std::vector<UsableNode> nodes;
   const SchedulingRules rules(scheduling_spec(observation.job.pod_template));
   const Competition competition(observation);
+  const auto pods = query.replaces_pods ? std::map<std::string_view, const PodView*>() : pods_by_node(observation);
   for (const NodeView& node : observation.cluster->nodes) {
     if (node.is_terminating) continue;
-    const PodView* pod = query.replaces_pods ? nullptr : pod_on(observation, node);
+    const auto on_node = pods.find(node.name);
+    const PodView* pod = on_node == pods.end() ? nullptr : on_node->second;
     if (pod == nullptr && query.scope == NodeScope::kSurvivors) continue;
     // Before what follows, which takes time: of a large cluster, most nodes are in use.
     if (pod == nullptr && gpus_left(observation, node, query) <= 0) continue;

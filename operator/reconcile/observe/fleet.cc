@@ -5,25 +5,13 @@
 
 #include "operator/model/changes.h"
 #include "operator/model/claims.h"
-#include "operator/model/scheduling_rules.h"
-#include "operator/render/pod.h"
 
 namespace sailor {
-namespace {
 
 using kube::Json;
 
-std::shared_ptr<const Demand> demand_of(const Json& job, const Result<JobSpec>& spec) {
-  if (!spec || !spec->managed_by.empty()) return nullptr;
-  const Json* pod_template = kube::find_at(job, {"spec", "podTemplate"});
-  return std::make_shared<const Demand>(
-      Demand{spec->resources, spec->elasticity,
-             SchedulingRules(scheduling_spec(pod_template == nullptr ? Json() : *pod_template))});
-}
-
-}  // namespace
-
-Fleet::Fleet(Caches& caches, Sources sources) : caches_(caches), sources_(std::move(sources)) {
+Fleet::Fleet(Caches& caches, const JobIndex& jobs, Sources sources)
+    : caches_(caches), jobs_(jobs), sources_(std::move(sources)) {
   caches_.nodes.on_change([this](const Json* before, const Json* now) {
     const std::lock_guard lock(changes_mutex_);
     changes_.nodes.insert(kube::name_of(now == nullptr ? *before : *now));
@@ -59,62 +47,91 @@ Fleet::Changes Fleet::take_changes() {
   return std::exchange(changes_, Changes{.all_nodes = false, .all_jobs = false, .nodes = {}, .users = {}, .jobs = {}});
 }
 
-std::shared_ptr<const Contender> Fleet::contender(const kube::Object& object, const Contender* before) const {
-  const Json& job = *object;
-  Contender contender;
-  Rival& rival = contender.rival;
-  rival.uid = kube::uid_of(job);
-  rival.rank = {sources_.priority(job).value, kube::created_at(job), kube::key_of(job)};
-  rival.spec_generation = kube::integer_at(job, {"metadata", "generation"});
-  const bool is_same_spec =
-      before != nullptr && before->rival.uid == rival.uid && before->rival.spec_generation == rival.spec_generation;
-  rival.demand = is_same_spec ? before->rival.demand : demand_of(job, sources_.read_job(job));
-  const auto record = sources_.record(rival.rank.key, rival.uid);
+std::optional<Fleet::Contender> Fleet::contender(const JobKey& key) const {
+  const kube::Object object = caches_.jobs.find(key);
+  const auto job = jobs_.find(key);
+  if (object == nullptr || !job || kube::uid_of(*object) != job->uid) return std::nullopt;
+  const auto record = sources_.record(key, job->uid);
   const bool has_gpus = record && !record->releases_gpus;
-  rival.state = has_gpus || rival.demand == nullptr ? RivalState::kHolds : state_without_gpus(job);
+  Rival rival;
+  rival.uid = job->uid;
+  rival.rank = {sources_.priority(*object).value, kube::created_at(*object), key};
+  rival.spec_generation = job->spec_generation;
+  rival.demand = job->demand;
+  rival.state = has_gpus ? RivalState::kHolds : job->state;
+  Contender contender;
+  contender.rival = std::make_shared<const Rival>(std::move(rival));
   if (record) {
     ClusterObjects objects;
     add_record(*record, objects);
     contender.claims = std::move(objects.claims);
     contender.refusals = std::move(objects.refusals);
   }
-  return std::make_shared<const Contender>(std::move(contender));
+  return contender;
 }
 
-void Fleet::read_jobs(const Changes& changes) {
-  std::set<JobKey> keys = changes.jobs;
-  if (changes.all_jobs) {
-    for (const kube::Object& job : caches_.jobs.all()) keys.insert(kube::key_of(*job));
-  }
-  for (const JobKey& key : keys) {
-    const kube::Object job = caches_.jobs.find(key);
-    if (job == nullptr || !may_use_gpus(*job)) {
-      contender_of_.erase(key);
+void Fleet::drop_claims(const Contender& contender, Changes& changes) {
+  for (const Claim& claim : contender.claims) {
+    if (claim.node.empty()) {
+      claims_.growth[claim.pool].erase(claim.job_uid);
       continue;
     }
-    std::shared_ptr<const Contender>& known = contender_of_[key];
-    known = contender(job, known.get());
+    std::erase_if(claims_.on[claim.node], [&](const Claim& other) { return other.job_uid == claim.job_uid; });
+    if (claims_.on[claim.node].empty()) claims_.on.erase(claim.node);
+    changes.users.insert(claim.node);
   }
-  contenders_.clear();
-  for (const auto& [key, contender] : contender_of_) contenders_.push_back(contender);
-  std::ranges::sort(
-      contenders_, [](const auto& one, const auto& other) { return comes_before(one->rival.rank, other->rival.rank); });
+  std::erase_if(claims_.growth, [](const auto& pool) { return pool.second.empty(); });
 }
 
-// Adds to `touched` the nodes whose claims may have changed.
-void Fleet::read_claims(ClusterView& view, std::set<std::string>& touched) {
-  for (const auto& [node, claims] : claims_on_) touched.insert(node);
-  claims_on_.clear();
-  view.claimed_growth.clear();
-  view.refusals.clear();
-  for (const auto& contender : contenders_) {
-    for (const PoolRefusal& refusal : contender->refusals) add_refusal(view.refusals, refusal);
-    for (const Claim& claim : contender->claims) {
-      if (claim.node.empty()) ++view.claimed_growth[claim.pool][claim.job_uid];
-      claims_on_[claim.node].push_back(claim);
-      touched.insert(claim.node);
+void Fleet::add_claims(const Contender& contender, Changes& changes) {
+  for (const Claim& claim : contender.claims) {
+    if (claim.node.empty()) {
+      ++claims_.growth[claim.pool][claim.job_uid];
+      continue;
     }
+    claims_.on[claim.node].push_back(claim);
+    changes.users.insert(claim.node);
   }
+}
+
+// Returns whether the rival has changed.
+bool Fleet::replace_contender(const JobKey& key, std::optional<Contender> now, Changes& changes) {
+  const auto known = contenders_.find(key);
+  if (known == contenders_.end()) {
+    if (!now) return false;
+    add_claims(*now, changes);
+    contenders_.emplace(key, *std::move(now));
+    return true;
+  }
+  Contender& before = known->second;
+  if (!now) {
+    drop_claims(before, changes);
+    contenders_.erase(known);
+    return true;
+  }
+  const bool is_same_rival = *now->rival == *before.rival;
+  if (is_same_rival) now->rival = before.rival;
+  if (now->claims != before.claims) {
+    drop_claims(before, changes);
+    add_claims(*now, changes);
+  }
+  before = *std::move(now);
+  return !is_same_rival;
+}
+
+bool Fleet::read_jobs(Changes& changes) {
+  std::set<JobKey> keys = changes.jobs;
+  if (changes.all_jobs) {
+    for (const JobKey& key : jobs_.all()) keys.insert(key);
+    for (const auto& [key, known] : contenders_) keys.insert(key);
+  }
+  bool have_changed = false;
+  for (const JobKey& key : keys) have_changed = replace_contender(key, contender(key), changes) || have_changed;
+  claims_.refusals.clear();
+  for (const auto& [key, contender] : contenders_) {
+    for (const PoolRefusal& refusal : contender.refusals) add_refusal(claims_.refusals, refusal);
+  }
+  return have_changed;
 }
 
 std::vector<kube::Object> Fleet::pods_on(const std::string& node) const {
@@ -125,15 +142,9 @@ std::vector<kube::Object> Fleet::pods_on(const std::string& node) const {
 
 void Fleet::count_use(NodeView& node) const {
   node.used = gpus_used_by(pods_on(node.name));
-  const auto claims = claims_on_.find(node.name);
-  if (claims == claims_on_.end()) return;
+  const auto claims = claims_.on.find(node.name);
+  if (claims == claims_.on.end()) return;
   for (const Claim& claim : claims->second) add_claim(node, claim);
-}
-
-// An observation that still has the view keeps it as it is.
-ClusterView& Fleet::writable_view() {
-  if (view_.use_count() > 1) view_ = std::make_shared<ClusterView>(*view_);
-  return *view_;
 }
 
 bool Fleet::read_nodes(ClusterView& view, const Changes& changes) const {
@@ -147,30 +158,57 @@ bool Fleet::read_nodes(ClusterView& view, const Changes& changes) const {
   return true;
 }
 
-FleetSnapshot Fleet::look(Time now) {
+// An observation that has the view keeps it as it is.
+void Fleet::read_cluster(const Changes& changes, Time now) {
+  const bool is_as_before = !changes.all_nodes && changes.nodes.empty() && changes.users.empty() &&
+                            view_->claimed_growth == claims_.growth && view_->refusals == claims_.refusals;
+  if (is_as_before) return;
+  auto view = std::make_shared<ClusterView>(*view_);
+  const bool nodes_changed = changes.all_nodes || !changes.nodes.empty();
+  const bool is_new = nodes_changed && read_nodes(*view, changes);
+  const auto count = [this](NodeView& node) { count_use(node); };
+  if (is_new) {
+    view->nodes.change_all(count);
+  } else {
+    for (const std::string& node : changes.users) view->nodes.change(node, count);
+  }
+  view->claimed_growth = claims_.growth;
+  view->refusals = claims_.refusals;
+  if (is_new || changes.users.contains("")) {
+    view->awaited.clear();
+    for (const kube::Object& pod : pods_on("")) count_awaited_node(view->awaited, *pod);
+  }
+  if (nodes_changed) notices_.complete(*view, now);
+  if (is_new) {
+    pools_.observe_all(*view, caches_.pools.all(), now);
+  } else {
+    pools_.observe(*view, changes.nodes, now);
+  }
+  view_ = std::move(view);
+}
+
+void Fleet::order_rivals(bool have_changed, MonotonicTime now) {
+  if (have_changed) {
+    in_order_.clear();
+    for (const auto& [key, contender] : contenders_) in_order_.push_back(contender.rival);
+    std::ranges::sort(in_order_,
+                      [](const auto& one, const auto& other) { return comes_before(one->rank, other->rank); });
+  }
+  if (!have_changed && rivals_->without_gpus().empty()) return;
+  Rivals::InOrder complete = in_order_;
+  pending_.complete(complete, *view_, now);
+  if (complete != rivals_->all()) rivals_ = std::make_shared<const Rivals>(std::move(complete));
+}
+
+FleetSnapshot Fleet::look(Time now, MonotonicTime monotonic_now) {
   const std::lock_guard lock(mutex_);
   Changes changes = take_changes();
-  const bool jobs_changed = changes.all_jobs || !changes.jobs.empty();
-  const bool nodes_changed = changes.all_nodes || !changes.nodes.empty();
-  if (jobs_changed) read_jobs(changes);
-  if (!jobs_changed && !nodes_changed && changes.users.empty()) return {view_, contenders_, pools_.histories()};
-  ClusterView& view = writable_view();
-  const bool is_new = nodes_changed && read_nodes(view, changes);
-  if (jobs_changed || is_new) read_claims(view, changes.users);
-  for (NodeView& node : view.nodes) {
-    if (is_new || changes.users.contains(node.name)) count_use(node);
+  if (!changes.is_empty()) {
+    const bool have_rivals_changed = (changes.all_jobs || !changes.jobs.empty()) && read_jobs(changes);
+    read_cluster(changes, now);
+    order_rivals(have_rivals_changed, monotonic_now);
   }
-  if (is_new || changes.users.contains("")) {
-    view.awaited.clear();
-    for (const kube::Object& pod : pods_on("")) count_awaited_node(view.awaited, *pod);
-  }
-  if (nodes_changed) notices_.complete(view, now);
-  if (is_new) {
-    pools_.observe_all(view, caches_.pools.all(), now);
-  } else {
-    pools_.observe(view, changes.nodes, now);
-  }
-  return {view_, contenders_, pools_.histories()};
+  return {view_, rivals_, pools_.histories()};
 }
 
 }  // namespace sailor

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,21 +16,16 @@
 #include "operator/model/record.h"
 #include "operator/model/rival.h"
 #include "operator/reconcile/observe/caches.h"
+#include "operator/reconcile/observe/job_index.h"
 #include "operator/reconcile/observe/node_notices.h"
+#include "operator/reconcile/observe/pending_jobs.h"
 #include "operator/reconcile/observe/pool_watch.h"
 
 namespace sailor {
 
-// A job that may use GPUs: it has not ended, is not suspended and is not being deleted.
-struct Contender {
-  Rival rival;                // without what depends on time and on free GPUs (Rivals)
-  std::vector<Claim> claims;  // of its record
-  std::vector<PoolRefusal> refusals;
-};
-
 struct FleetSnapshot {
   std::shared_ptr<const ClusterView> cluster;
-  std::vector<std::shared_ptr<const Contender>> contenders;  // the one that comes first of all jobs first
+  std::shared_ptr<const Rivals> rivals;
   std::shared_ptr<const PoolHistories> histories;
 };
 
@@ -37,17 +33,16 @@ struct FleetSnapshot {
 class Fleet {
  public:
   struct Sources {
-    std::function<Result<JobSpec>(const kube::Json&)> read_job;
     std::function<Result<GenerationRecord>(const JobKey&, const std::string& job_uid)> record;
     std::function<JobPriority(const kube::Json& job)> priority;
     ComputeCapability least_capability;
   };
 
-  // Make it before the caches get their objects.
-  Fleet(Caches& caches, Sources sources);
+  // Make it before the caches get their objects, and after `jobs`, which is the index of their jobs.
+  Fleet(Caches& caches, const JobIndex& jobs, Sources sources);
 
   // Returns the fleet as the caches have it now.
-  [[nodiscard]] FleetSnapshot look(Time now);
+  [[nodiscard]] FleetSnapshot look(Time now, MonotonicTime monotonic_now);
 
  private:
   // What has changed since the last look.
@@ -55,31 +50,54 @@ class Fleet {
     bool all_nodes = true;        // all nodes and pools are to be read again
     bool all_jobs = true;         // all jobs are to be read again
     std::set<std::string> nodes;  // that have changed
-    std::set<std::string> users;  // nodes whose pods have changed; "": pods without a node
+    std::set<std::string> users;  // nodes whose pods or claims have changed; "": pods without a node
     std::set<JobKey> jobs;        // that have changed, or their records
+
+    [[nodiscard]] bool is_empty() const {
+      return !all_nodes && !all_jobs && nodes.empty() && users.empty() && jobs.empty();
+    }
+  };
+  // A job that may use GPUs.
+  struct Contender {
+    std::shared_ptr<const Rival> rival;  // without what PendingJobs sets
+    std::vector<Claim> claims;           // of its record
+    std::vector<PoolRefusal> refusals;
+  };
+  // What the records of all jobs say about the cluster.
+  struct Claims {
+    std::map<std::string, std::vector<Claim>> on;  // by the name of the node
+    std::map<PoolKey, std::map<std::string, int>> growth;
+    std::map<PoolKey, PoolRefusal> refusals;
   };
   void note_pod(const kube::Json* before, const kube::Json* now);
   Changes take_changes();
-  void read_jobs(const Changes& changes);
-  [[nodiscard]] std::shared_ptr<const Contender> contender(const kube::Object& job, const Contender* before) const;
+  // Adds to the changes the nodes whose claims have changed. Returns whether a rival has changed.
+  bool read_jobs(Changes& changes);
+  [[nodiscard]] std::optional<Contender> contender(const JobKey& key) const;
+  bool replace_contender(const JobKey& key, std::optional<Contender> now, Changes& changes);
+  void drop_claims(const Contender& contender, Changes& changes);
+  void add_claims(const Contender& contender, Changes& changes);
+  void read_cluster(const Changes& changes, Time now);
   // Returns whether a part of the view has changed that nodes of a pool share.
   bool read_nodes(ClusterView& view, const Changes& changes) const;
-  void read_claims(ClusterView& view, std::set<std::string>& touched);
   [[nodiscard]] std::vector<kube::Object> pods_on(const std::string& node) const;
   void count_use(NodeView& node) const;
-  ClusterView& writable_view();
+  void order_rivals(bool have_changed, MonotonicTime now);
 
   Caches& caches_;
+  const JobIndex& jobs_;
   Sources sources_;
   std::mutex changes_mutex_;
   Changes changes_;
   std::mutex mutex_;  // guards all that follows
   NodeNotices notices_;
   PoolWatch pools_;
-  std::shared_ptr<ClusterView> view_ = std::make_shared<ClusterView>();
-  std::map<JobKey, std::shared_ptr<const Contender>> contender_of_;
-  std::vector<std::shared_ptr<const Contender>> contenders_;
-  std::map<std::string, std::vector<Claim>> claims_on_;  // by the name of the node
+  PendingJobs pending_;
+  std::shared_ptr<const ClusterView> view_ = std::make_shared<const ClusterView>();
+  std::map<JobKey, Contender> contenders_;
+  Claims claims_;
+  Rivals::InOrder in_order_;  // the rivals of all contenders
+  std::shared_ptr<const Rivals> rivals_ = std::make_shared<const Rivals>();
 };
 
 }  // namespace sailor

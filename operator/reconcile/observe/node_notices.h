@@ -16,10 +16,12 @@ class NodeNotices {
   void complete(ClusterView& view, Time now) {
     const std::lock_guard lock(mutex_);
     std::map<std::string, Time> since;
-    for (NodeView& node : view.nodes) {
-      if (!node.is_terminating) continue;
+    for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+      if (!view.nodes[i].is_terminating) continue;
+      NodeView node = view.nodes[i];
       const auto known = since_.find(node.uid);
       node.terminating_since = since[node.uid] = known == since_.end() ? now : known->second;
+      view.nodes.replace(i, std::move(node));
     }
     since_ = std::move(since);
   }

@@ -107,10 +107,11 @@ Observer::Observer(Caches& caches, OperatorSettings settings, ObserverSources so
     : caches_(caches),
       settings_(std::move(settings)),
       sources_(std::move(sources)),
-      fleet_(caches, {.read_job = sources_.read_job,
-                      .record = [this](const JobKey& key, const std::string& job_uid) { return record(key, job_uid); },
-                      .priority = [this](const Json& job) { return priority_of(job); },
-                      .least_capability = settings_.least_capability}) {}
+      jobs_(caches.jobs, sources_.read_job),
+      fleet_(caches, jobs_,
+             {.record = [this](const JobKey& key, const std::string& job_uid) { return record(key, job_uid); },
+              .priority = [this](const Json& job) { return priority_of(job); },
+              .least_capability = settings_.least_capability}) {}
 
 JobPriority Observer::priority_of(const Json& job) const {
   const std::string name = priority_class_of(job);
@@ -245,6 +246,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   }
   Observation observation;
   observation.now = sources_.clock();
+  observation.monotonic_now = sources_.monotonic();
   observation.settings = settings_;
   observation.job = job_view(*object, sources_);
   read_record(observation);
@@ -265,8 +267,8 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
     if (agent != nullptr && agent->report) note_end(pod, *agent->report);
   }
   read_leases(observation);
-  FleetSnapshot fleet = fleet_.look(observation.now);
-  observation.rivals = rivals_.rivals_of(observation.job.uid, fleet, sources_.monotonic());
+  FleetSnapshot fleet = fleet_.look(observation.now, observation.monotonic_now);
+  observation.rivals = std::move(fleet.rivals);
   observation.cluster = std::move(fleet.cluster);
   observation.histories = std::move(fleet.histories);
   observation.job.priority = priority_of(*object);

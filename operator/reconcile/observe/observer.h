@@ -7,9 +7,9 @@
 #include "operator/model/observation.h"
 #include "operator/reconcile/observe/caches.h"
 #include "operator/reconcile/observe/fleet.h"
+#include "operator/reconcile/observe/job_index.h"
 #include "operator/reconcile/observe/lease_watch.h"
 #include "operator/reconcile/observe/measurements.h"
-#include "operator/reconcile/observe/rivals.h"
 #include "operator/reconcile/observe/vanished_pods.h"
 
 namespace sailor {
@@ -34,8 +34,9 @@ class Observer {
 
   // Returns nothing if the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
-  [[nodiscard]] FleetSnapshot fleet() const { return fleet_.look(sources_.clock()); }
+  [[nodiscard]] FleetSnapshot fleet() const { return fleet_.look(sources_.clock(), sources_.monotonic()); }
   [[nodiscard]] std::shared_ptr<const ClusterView> cluster() const { return fleet().cluster; }
+  [[nodiscard]] const JobIndex& jobs() const { return jobs_; }
   // Returns the record of the job with this UID, or an error if it does not exist (kNotFound) or cannot be used. The
   // operator also uses it to decide whether to renew a lease.
   [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;
@@ -56,11 +57,11 @@ class Observer {
   Caches& caches_;
   OperatorSettings settings_;
   ObserverSources sources_;
+  JobIndex jobs_;
   mutable Fleet fleet_;
   mutable LeaseWatch leases_;
   mutable VanishedPods vanished_;
   mutable Measurements measurements_;
-  mutable Rivals rivals_;
 };
 
 }  // namespace sailor

@@ -1,0 +1,87 @@
+#include "operator/reconcile/observe/job_index.h"
+
+#include "operator/model/claims.h"
+#include "operator/render/pod.h"
+
+namespace sailor {
+
+using kube::Json;
+
+JobIndex::JobIndex(kube::Store& jobs, ReadJob read_job) : store_(jobs), read_job_(std::move(read_job)) {
+  jobs.on_change([this](const Json* before, const Json* now) { take(kube::key_of(now == nullptr ? *before : *now)); });
+}
+
+// Jobs differ in little of what they ask for, so most share one object. Whoever compares demands compares pointers.
+std::shared_ptr<const Demand> JobIndex::demand_of(const Json& job) {
+  const auto spec = read_job_(job);
+  if (!spec || !spec->managed_by.empty()) return nullptr;
+  const Json* pod_template = kube::find_at(job, {"spec", "podTemplate"});
+  Demand demand{spec->resources, spec->elasticity,
+                SchedulingRules(scheduling_spec(pod_template == nullptr ? Json() : *pod_template))};
+  std::erase_if(demands_, [](const auto& known) { return known.expired(); });
+  for (const auto& entry : demands_) {
+    auto known = entry.lock();
+    if (known != nullptr && *known == demand) return known;
+  }
+  auto added = std::make_shared<const Demand>(std::move(demand));
+  demands_.push_back(added);
+  return added;
+}
+
+// Two threads may tell of changes in another order than that of the changes, so the store says what is true now.
+void JobIndex::take(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  const kube::Object object = store_.find(key);
+  if (object == nullptr || !may_use_gpus(*object)) {
+    jobs_.erase(key);
+    return;
+  }
+  const std::string uid = kube::uid_of(*object);
+  const std::int64_t generation = kube::integer_at(*object, {"metadata", "generation"});
+  const auto [entry, is_new] = jobs_.try_emplace(key);
+  IndexedJob& job = entry->second;
+  if (is_new || job.uid != uid || job.spec_generation != generation) job = {uid, generation, demand_of(*object)};
+  job.state = job.demand == nullptr ? RivalState::kHolds : state_without_gpus(*object);
+}
+
+std::optional<IndexedJob> JobIndex::find(const JobKey& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(key);
+  return found == jobs_.end() ? std::nullopt : std::optional(found->second);
+}
+
+template <class Concerns>
+std::vector<JobKey> JobIndex::those_that(const Concerns& concerns) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobKey> keys;
+  for (const auto& [key, job] : jobs_) {
+    if (concerns(job)) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<JobKey> JobIndex::all() const {
+  return those_that([](const IndexedJob&) { return true; });
+}
+
+std::vector<JobKey> JobIndex::those_that_may_use(const PoolKey& pool) const {
+  return those_that([&](const IndexedJob& job) { return job.demand != nullptr && job.demand->resources.allows(pool); });
+}
+
+std::vector<JobKey> JobIndex::those_that_compete_with(const Json& job) const {
+  const auto spec = read_job_(job);
+  if (!spec) return {};
+  return those_that([&](const IndexedJob& other) {
+    return other.demand != nullptr && may_allow_the_same(other.demand->resources, spec->resources);
+  });
+}
+
+std::vector<JobKey> JobIndex::those_that_wait_beside(const Json& job) const {
+  const auto spec = read_job_(job);
+  if (!spec) return {};
+  return those_that([&](const IndexedJob& other) {
+    return other.state == RivalState::kWaits && may_allow_the_same(other.demand->resources, spec->resources);
+  });
+}
+
+}  // namespace sailor
