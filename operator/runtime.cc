@@ -108,6 +108,7 @@ ObserverSources OperatorRuntime::sources() {
 ApplierSinks OperatorRuntime::sinks() {
   return {[this](const JobKey& job, const SendAssignment& send) { link_.send(job, send.pod_uid, send.assignment); },
           [this](const PlanQuestion& question) { planning_.ask(question); },
+          [this](const JobKey& job) { planning_.withdraw(job); },
           [this](const JobKey& job, const UpdateCallback& update) {
             link_.update_callback(job, update.pod_uid, options_.callback_url());
           },

@@ -53,6 +53,8 @@ ApiResult<void> Applier::apply(const Observation& observation, const Decision& d
     if (auto done = perform(observation, action); !done) return done;
     if (writes_record(action) && --records == 0) claimed();
   }
+  const auto asks = [](const Action& action) { return std::holds_alternative<AskPlanner>(action); };
+  if (std::ranges::none_of(decision.actions, asks)) sinks_.ask_nothing(observation.job.key);
   if (decision.status) {
     if (auto done = write_status(observation, *decision.status); !done) return done;
   }

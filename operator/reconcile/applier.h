@@ -18,6 +18,7 @@ namespace sailor {
 struct ApplierSinks {
   std::function<void(const JobKey&, const SendAssignment&)> send;
   std::function<void(const PlanQuestion&)> ask;
+  std::function<void(const JobKey&)> ask_nothing = [](const JobKey&) {};  // called for a decision without a question
   std::function<void(const JobKey&, const UpdateCallback&)> update_callback;
   std::function<void(const JobReference&, const JobEvent&)> post;     // must not wait for the API server
   std::function<void(const JobKey&)> refused = [](const JobKey&) {};  // called when a pod was refused, to queue the job

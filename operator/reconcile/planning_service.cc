@@ -54,6 +54,15 @@ std::vector<PlanAnswer> PlanningService::take_answers(const JobKey& job) {
   return taken;
 }
 
+void PlanningService::withdraw(const JobKey& job) {
+  const std::scoped_lock lock(mutex_);
+  const auto questions = jobs_.find(job);
+  if (questions == jobs_.end() || !questions->second.waiting) return;
+  questions->second.waiting.reset();
+  std::erase(urgent_, job);
+  std::erase(routine_, job);
+}
+
 void PlanningService::forget(const JobKey& job) {
   const std::scoped_lock lock(mutex_);
   const auto questions = jobs_.find(job);

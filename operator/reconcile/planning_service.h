@@ -37,6 +37,9 @@ class PlanningService {
   // that changes faster than searches end, a job would never get a plan otherwise. The answer is then marked as
   // overtaken. A question that is waiting, being searched for, or answered is ignored.
   void ask(const PlanQuestion& question);
+  // The job has no question any more: drops the waiting one. A search that has begun ends, because its answer may serve
+  // the next question.
+  void withdraw(const JobKey& job);
   // Returns the newest eight answers. Each of them is new for the first caller only.
   [[nodiscard]] std::vector<PlanAnswer> take_answers(const JobKey& job);
   void forget(const JobKey& job);  // stops the search for the job and drops its answers

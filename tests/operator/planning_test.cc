@@ -133,6 +133,16 @@ TEST_F(SearchUnderWay, ItsAnswerIsNewOnce) {
   EXPECT_FALSE(answers().at(0).is_new);
 }
 
+TEST_F(SearchUnderWay, IsTheLastOneIfTheJobHasNoQuestionAnyMore) {
+  service_.ask(in_changed_cluster(question_of("a")));
+  service_.withdraw({"research", "a"});
+  service_.ask(question_of("b"));
+  search_.let_go();
+  search_.wait_for_answers(2);
+  EXPECT_THAT(search_.begun(), ElementsAre("a", "b"));
+  EXPECT_FALSE(answers().at(0).is_overtaken);
+}
+
 TEST_F(SearchUnderWay, IsStoppedByAnUrgentQuestionOfItsJob) {
   service_.ask(urgent(question_of("a")));
   search_.wait_for_searches(2);  // the first search would not end otherwise

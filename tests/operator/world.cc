@@ -138,6 +138,7 @@ struct World::Operator {
               auto& planned = answers.back().result;
               if (world.marks_kept_plans && planned) planned->keeps_current = planned->plan == question.current;
             },
+            [](const JobKey&) {},
             [this](const JobKey&, const UpdateCallback& tell) {
               world.agents[tell.pod_uid].report->callback = world.settings.callback;
             },
