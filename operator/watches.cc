@@ -43,13 +43,25 @@ void Watches::queue_jobs_that_may_use(const Json& node) {
   if (names_accelerator(node)) queue_routinely(jobs_.those_that_may_use(pool_of_node(node)));
 }
 
+// Of a node that is gone, also the pods may be gone, so jobs without a pod on it may still have trained there.
+void Watches::queue_jobs_concerned_by_node(const Json* before, const Json* now) {
+  queue_jobs_on(now == nullptr ? *before : *now);
+  for (const Json* node : {before, now}) {
+    if (node != nullptr) queue_jobs_that_may_use(*node);
+  }
+  if (now == nullptr) queue_jobs_that_may_grow();
+}
+
 // A pod without a node was to get a new one of some pool.
-void Watches::queue_jobs_that_may_use_node_of(const Json& pod) {
-  const kube::Object node = caches_.nodes.find({"", node_of_pod(pod)});
-  if (node == nullptr) {
-    queue_jobs_that_may_grow();
-  } else {
-    queue_jobs_that_may_use(*node);
+void Watches::queue_jobs_concerned_by_pod(const Json* before, const Json* now) {
+  for (const Json* pod : {before, now}) {
+    if (pod == nullptr) continue;
+    const kube::Object node = caches_.nodes.find({"", node_of_pod(*pod)});
+    if (node == nullptr) {
+      queue_jobs_that_may_grow();
+    } else {
+      queue_jobs_that_may_use(*node);
+    }
   }
 }
 
@@ -78,7 +90,7 @@ void Watches::queue_jobs_of_changed_objects() {
   });
   caches_.pods.on_change([this](const Json* before, const Json* now) {
     queue_owners(before, now);
-    if (frees_gpus(before, now)) queue_jobs_that_may_use_node_of(*before);
+    if (frees_gpus(before, now)) queue_jobs_concerned_by_pod(before, nullptr);
   });
   // A JobRecord has the name of its job, also one that no job owns.
   caches_.records.on_change(
@@ -95,18 +107,10 @@ void Watches::queue_jobs_of_changed_objects() {
 
 void Watches::queue_jobs_of_changed_cluster(std::function<void()> profiles_changed) {
   caches_.foreign_pods.on_change([this](const Json* before, const Json* now) {
-    if (!changes_gpu_use(before, now)) return;
-    for (const Json* pod : {before, now}) {
-      if (pod != nullptr) queue_jobs_that_may_use_node_of(*pod);
-    }
+    if (changes_gpu_use(before, now)) queue_jobs_concerned_by_pod(before, now);
   });
   caches_.nodes.on_change([this](const Json* before, const Json* now) {
-    if (!changes_capacity_of_node(before, now)) return;
-    queue_jobs_on(now == nullptr ? *before : *now);
-    for (const Json* node : {before, now}) {
-      if (node != nullptr) queue_jobs_that_may_use(*node);
-    }
-    if (now == nullptr) queue_jobs_that_may_grow();  // pods of a job may have been on it that are gone
+    if (changes_capacity_of_node(before, now)) queue_jobs_concerned_by_node(before, now);
   });
   caches_.pools.on_change([this](const Json* before, const Json* now) {
     if (changes_pool(before, now)) queue_jobs_that_may_grow();

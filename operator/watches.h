@@ -34,9 +34,10 @@ class Watches {
   void queue_jobs_of_changed_cluster(std::function<void()> profiles_changed);
   void queue_routinely(const std::vector<JobKey>& jobs);
   void queue_jobs_that_may_grow() { queue_routinely(jobs_.all()); }
-  void queue_jobs_that_may_use(const kube::Json& node);                           // after its capacity has changed
-  void queue_jobs_that_may_use_node_of(const kube::Json& pod);                    // after its use of GPUs has changed
-  void queue_jobs_concerned_by(const kube::Json* before, const kube::Json* now);  // by a change of another job
+  void queue_jobs_that_may_use(const kube::Json& node);
+  void queue_jobs_concerned_by_node(const kube::Json* before, const kube::Json* now);  // its capacity has changed
+  void queue_jobs_concerned_by_pod(const kube::Json* before, const kube::Json* now);   // its use of GPUs has changed
+  void queue_jobs_concerned_by(const kube::Json* before, const kube::Json* now);       // by a change of another job
   void queue_jobs_on(const kube::Json& node);
   void queue_owners(const kube::Json* before, const kube::Json* now);
   void watch_queues(const std::vector<std::string>& namespaces, const std::string& version);
