@@ -1,6 +1,7 @@
 #include "operator/reconcile/observe/caches.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
@@ -34,27 +35,67 @@ std::optional<Json> gpu_use(const Json& pod) {
       {"status", {{"phase", kube::text_at(pod, {"status", "phase"})}}}};
 }
 
+// Copies the fields of `from` that it has.
+Json with_fields(const Json& from, std::initializer_list<const char*> fields) {
+  Json kept = Json::object();
+  for (const char* field : fields) {
+    if (const auto found = from.find(field); found != from.end()) kept[field] = *found;
+  }
+  return kept;
+}
+
+Json gpus_of_containers(const Json& containers) {
+  Json kept = Json::array();
+  for (const Json& container : containers) {
+    const Json* gpus = kube::find_at(container, {"resources", "limits", kGpuResource});
+    if (gpus != nullptr) kept.push_back({{"resources", {{"limits", {{kGpuResource, *gpus}}}}}});
+  }
+  return kept;
+}
+
+// Reduces a pod of a job to what pod_view() and the orphans need. Its volumes and variables would be most of the memory
+// of an operator with thousands of pods.
+std::optional<Json> pod_as_seen(const Json& pod) {
+  Json kept = with_fields(pod, {"apiVersion", "kind", "metadata"});
+  kept["metadata"].erase("managedFields");
+  if (const Json* spec = kube::find_at(pod, {"spec"})) {
+    kept["spec"] = with_fields(*spec, {"nodeName"});
+    for (const char* list : {"containers", "initContainers"})
+      kept["spec"][list] = gpus_of_containers(kube::list_at(*spec, {list}));
+  }
+  const Json* status = kube::find_at(pod, {"status"});
+  if (status == nullptr) return kept;
+  kept["status"] = with_fields(*status, {"phase", "reason", "podIP"});
+  if (const Json* scheduled = kube::find_condition(pod, "PodScheduled"))
+    kept["status"]["conditions"] = Json::array({*scheduled});
+  for (const Json& container : kube::list_at(*status, {"containerStatuses"}))
+    kept["status"]["containerStatuses"].push_back(with_fields(container, {"name", "state"}));
+  return kept;
+}
+
 std::string label_tag(const std::string& namespace_name, const std::string& label) {
   return "job/" + namespace_name + "/" + label;
 }
 
-// Reduces a node without an accelerator to its identity, which says that the node exists, and in which cloud. A node
-// that loses its label does not end the pods on it. Without a resourceVersion, the store reports no change when only
-// the rest changes.
-std::optional<Json> identity_or_gpu_node(Json node) {
+// Reduces a node to what node_view() needs. Of a node without an accelerator that is its identity, which says that the
+// node exists, and in which cloud. A node that loses its label does not end the pods on it. Without a resourceVersion,
+// the store reports no change when only the rest changes.
+std::optional<Json> identity_or_gpu_node(const Json& node) {
   if (!names_accelerator(node)) {
     Json identity = {{"metadata", {{"name", kube::name_of(node)}, {"uid", kube::uid_of(node)}}}};
     if (const Json* provider = kube::find_at(node, {"spec", "providerID"})) identity["spec"]["providerID"] = *provider;
     return identity;
   }
-  node["metadata"].erase("managedFields");
-  node["metadata"].erase("annotations");
-  if (node.contains("status")) {
-    node["status"].erase("images");  // the largest part by far
-    node["status"].erase("nodeInfo");
-    node["status"].erase("volumesInUse");
+  Json kept = {{"metadata", with_fields(node.at("metadata"), {"name", "uid", "resourceVersion", "labels",
+                                                              "creationTimestamp", "deletionTimestamp"})}};
+  if (const Json* spec = kube::find_at(node, {"spec"}))
+    kept["spec"] = with_fields(*spec, {"taints", "unschedulable", "providerID"});
+  if (const Json* allocatable = kube::find_at(node, {"status", "allocatable"}))
+    kept["status"]["allocatable"] = with_fields(*allocatable, {kGpuResource});
+  for (const Json& condition : kube::list_at(node, {"status", "conditions"})) {
+    kept["status"]["conditions"].push_back(with_fields(condition, {"type", "status", "lastHeartbeatTime"}));
   }
-  return node;
+  return kept;
 }
 
 std::vector<std::string> tags_of_pod(const Json& pod) {
@@ -99,7 +140,7 @@ std::string pod_tag(const std::string& pod_uid) { return "pod/" + pod_uid; }
 
 Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
     : jobs(without_managed_fields),
-      pods(without_managed_fields, tags_of_pod),
+      pods(pod_as_seen, tags_of_pod),
       foreign_pods(foreign_gpu_use(namespaces),
                    [](const Json& pod) { return std::vector{node_tag(node_of_pod(pod))}; }),
       nodes(identity_or_gpu_node),

@@ -22,10 +22,11 @@ struct Caches {
   explicit Caches(const std::vector<std::string>& namespaces = {}, bool has_queues = false);
 
   kube::Store jobs;
-  kube::Store pods;          // the pods with the labels of Sailor in the watched namespaces; they have the tags above
+  kube::Store pods;  // the pods with the labels of Sailor in the watched namespaces, reduced to what the operator
+                     // reads; they have the tags above
   kube::Store foreign_pods;  // all other pods that request GPUs, in any namespace, reduced to node and number of GPUs;
                              // tagged by node
-  kube::Store nodes;         // all nodes; of those without an accelerator label only name and UID
+  kube::Store nodes;         // all nodes, likewise; of those without an accelerator label only name and UID
   kube::Store pools;
   kube::Store priority_classes;
   kube::Store profiles;
