@@ -102,6 +102,9 @@ ObserverSources OperatorRuntime::sources() {
   sources.refusal = [this](const JobKey& job) { return refusals_.find(job); };
   sources.protected_at = [this](const JobKey& job, const std::string& uid) { return protected_jobs_.find(job, uid); };
   sources.trust_change = [this] { return issuer_->trust_change(); };
+  sources.status_age = [this](const JobKey& job, const std::string& uid, MonotonicTime now) {
+    return status_times_.age(job, uid, now);
+  };
   return sources;
 }
 
@@ -115,7 +118,8 @@ ApplierSinks OperatorRuntime::sinks() {
           [this](const JobReference& job, const JobEvent& event) { events_.take(job, event); },
           [this](const JobKey& job) { queue_.add(job); },
           [this](const JobKey& job, const ClaimFolder& claim) { link_.claim(job, claim.pod_uid, claim.claim); },
-          [this](const JobKey& job) { return issuer_->issue(job); }};
+          [this](const JobKey& job) { return issuer_->issue(job); },
+          [this](const JobReference& job) { status_times_.note(job.key, job.uid, monotonic_time()); }};
 }
 
 ControllerHooks OperatorRuntime::hooks() {
@@ -129,6 +133,7 @@ ControllerHooks OperatorRuntime::hooks() {
     planning_.forget(job);
     refusals_.forget(job);
     protected_jobs_.forget(job);
+    status_times_.forget(job);
     metrics_.forget(job);
     deleted_jobs_.add(job);
   };

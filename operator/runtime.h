@@ -19,6 +19,7 @@
 #include "operator/reconcile/controller.h"
 #include "operator/reconcile/planning_service.h"
 #include "operator/reconcile/pool_status_writer.h"
+#include "operator/reconcile/status_times.h"
 #include "operator/watchdog.h"
 #include "operator/watches.h"
 
@@ -74,6 +75,7 @@ class OperatorRuntime {
   PlanningService planning_;
   PodRefusals refusals_;
   ProtectedJobs protected_jobs_;
+  StatusTimes status_times_;
   Observer observer_;
   EventSender events_;
   Applier applier_;

@@ -163,6 +163,8 @@ struct Observation {
   std::vector<PodView> pods;                // the pods with the label of this job, in ascending order of names
   std::vector<Member> vanished;             // the members whose pod objects are gone; their agents are still polled
   std::map<std::string, AgentView> agents;  // by the UID of the pod
+  // For how long the status is as it is, as far as this operator knows.
+  std::chrono::milliseconds status_age = std::chrono::hours(1);
   std::optional<Time> protected_at;         // when this operator last wrote the credentials of the job; empty: never
   std::optional<TrustChange> trust_change;  // the newest one; empty: there was none
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod

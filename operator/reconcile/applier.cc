@@ -231,6 +231,7 @@ ApiResult<void> Applier::write_status(const Observation& observation, const JobS
                        {"status", to_json(status)}};
   auto written = api_.apply_status(kube::kTrainingJobs, object);
   if (!written) return tl::unexpected(std::move(written).error());
+  sinks_.wrote_status({observation.job.key, observation.job.uid});  // first: the watch causes the next observation
   caches_.jobs.put(std::move(*written));
   return {};
 }

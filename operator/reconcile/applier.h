@@ -24,6 +24,7 @@ struct ApplierSinks {
   std::function<void(const JobKey&)> refused = [](const JobKey&) {};  // called when a pod was refused, to queue the job
   std::function<void(const JobKey&, const ClaimFolder&)> claim;
   std::function<net::TlsSettings(const JobKey&)> issue_credentials;
+  std::function<void(const JobReference&)> wrote_status = [](const JobReference&) {};
 };
 
 class Applier {

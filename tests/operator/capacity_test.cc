@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "operator/model/cluster_view.h"
-#include "operator/reconcile/decide/next_status.h"
 #include "operator/reconcile/decide/plan_lookup.h"
 #include "operator/reconcile/decide/usable_nodes.h"
 
@@ -132,30 +131,6 @@ TEST_F(Capacity, JobWithoutPlanHasNoneWhateverHappensToGpusThatItMayNotUse) {
   answer_no();
   add_node("c");
   EXPECT_TRUE(look_up().has_no_plan());
-}
-
-// The least time after which the job writes another step.
-std::chrono::milliseconds time_between_steps(std::size_t jobs) {
-  Observation observation;
-  observation.now = Time(std::chrono::hours(1));
-  observation.record = GenerationRecord{};
-  observation.rivals = std::make_shared<const Rivals>(Rivals::InOrder(jobs, std::make_shared<const Rival>()));
-  AgentReport report;
-  report.progress = JobProgress{.step = 1};
-  observation.agents["pod"].report = report;
-  PolicyResult result;
-  for (const ConditionType type : kConditionTypes) result.conditions[type] = no(Reason::kNotYetKnown, "");
-  observation.job.status = with_status(observation, result).status.value();
-  const Time first = observation.now;
-  observation.agents["pod"].report->progress->step = 2;
-  while (!with_status(observation, result).status) observation.now += std::chrono::milliseconds(100);
-  return std::chrono::duration_cast<std::chrono::milliseconds>(observation.now - first);
-}
-
-TEST(StatusOfSteps, IsWrittenLessOftenIfThereAreManyJobs) {
-  EXPECT_EQ(time_between_steps(0), std::chrono::seconds(2));
-  EXPECT_EQ(time_between_steps(100), std::chrono::seconds(2));
-  EXPECT_EQ(time_between_steps(1000), std::chrono::seconds(20));
 }
 
 TEST_F(Capacity, OvertakenPlanDoesNotKeepForLong) {

@@ -22,7 +22,8 @@ constexpr auto kStepsEvery = std::chrono::seconds(2);  // the least interval whi
 // busy.
 constexpr auto kStepsOfAnyJobEvery = std::chrono::milliseconds(20);
 constexpr std::size_t kLongestConditionMessage = 4096;  // of a condition, in bytes; Kubernetes refuses more than 32 KiB
-constexpr auto kDollarsEvery = std::chrono::seconds(30);  // the interval while only the cost changes
+constexpr auto kWordsEvery = std::chrono::milliseconds(1000);  // the least interval while only words change
+constexpr auto kDollarsEvery = std::chrono::seconds(30);       // the interval while only the cost changes
 
 std::map<ConditionType, ConditionStatus> conditions_status(const Observation& observation,
                                                            const Conditions& conditions) {
@@ -115,6 +116,19 @@ bool is_worth_a_write(const Observation& observation, const JobStatus& wanted) {
   return observation.now - *was.time >= progress_interval(observation, step_of(was) != step_of(now));
 }
 
+JobStatus without_words(JobStatus status) {
+  for (auto& [type, stated] : status.conditions) stated.condition.message.clear();
+  return status;
+}
+
+// Returns whether only the words of conditions differ, or the status of a new job would only say that the planner looks
+// for its plan. Most such states last for milliseconds, and while the pods of a job start, one follows the other.
+bool may_wait(const JobStatus& before, const JobStatus& wanted) {
+  if (!before.conditions.empty()) return is_equal_but_for_progress(without_words(before), without_words(wanted));
+  const ConditionStatus* planned = wanted.find(kPlanned);
+  return planned != nullptr && planned->condition.reason == Reason::kPlanning;
+}
+
 }  // namespace
 
 StateSummary summary_of(const Conditions& conditions) {
@@ -141,8 +155,11 @@ StateSummary summary_of(const Conditions& conditions) {
 Decision with_status(const Observation& observation, PolicyResult result) {
   const auto& record = result.record ? result.record : observation.record;
   JobStatus status = next_status(observation, record, result.conditions);
+  const bool is_new = is_worth_a_write(observation, status);
+  const bool waits = is_new && observation.status_age < kWordsEvery && may_wait(observation.job.status, status);
+  if (waits) requeue(result, kWordsEvery - observation.status_age);
   Decision decision{std::move(result.actions), std::nullopt, std::move(result.events), result.requeue_after};
-  if (!is_worth_a_write(observation, status)) return decision;
+  if (!is_new || waits) return decision;
   std::ranges::move(events_of_change(observation.job.status, status), std::back_inserter(decision.events));
   decision.status = std::move(status);
   return decision;

@@ -23,6 +23,9 @@ struct ObserverSources {
   std::function<std::optional<PodRefusal>(const JobKey&)> refusal;
   std::function<std::optional<Time>(const JobKey&, const std::string& uid)> protected_at;
   std::function<std::optional<TrustChange>()> trust_change;
+  // Observation::status_age of the job with this UID.
+  std::function<std::chrono::milliseconds(const JobKey&, const std::string& uid, MonotonicTime now)> status_age =
+      [](const auto&...) { return Observation().status_age; };
   Clock clock = system_time;
   MonotonicClock monotonic = monotonic_time;
 };

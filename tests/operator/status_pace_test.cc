@@ -1,0 +1,94 @@
+// How often the operator writes the status of a job.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/reconcile/decide/next_status.h"
+#include "operator/reconcile/decide/plan_lookup.h"
+#include "operator/reconcile/status_times.h"
+
+namespace sailor {
+namespace {
+
+// The least time after which the job writes another step.
+std::chrono::milliseconds time_between_steps(std::size_t jobs) {
+  Observation observation;
+  observation.now = Time(std::chrono::hours(1));
+  observation.record = GenerationRecord{};
+  observation.rivals = std::make_shared<const Rivals>(Rivals::InOrder(jobs, std::make_shared<const Rival>()));
+  AgentReport report;
+  report.progress = JobProgress{.step = 1};
+  observation.agents["pod"].report = report;
+  PolicyResult result;
+  for (const ConditionType type : kConditionTypes) result.conditions[type] = no(Reason::kNotYetKnown, "");
+  observation.job.status = with_status(observation, result).status.value();
+  const Time first = observation.now;
+  observation.agents["pod"].report->progress->step = 2;
+  while (!with_status(observation, result).status) observation.now += std::chrono::milliseconds(100);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(observation.now - first);
+}
+
+TEST(StatusOfSteps, IsWrittenLessOftenIfThereAreManyJobs) {
+  EXPECT_EQ(time_between_steps(0), std::chrono::seconds(2));
+  EXPECT_EQ(time_between_steps(100), std::chrono::seconds(2));
+  EXPECT_EQ(time_between_steps(1000), std::chrono::seconds(20));
+}
+
+// Decisions about a job whose status says that it waits for a pod.
+class StatusThatChanges : public ::testing::Test {
+ protected:
+  StatusThatChanges() {
+    for (const ConditionType type : kConditionTypes) result_.conditions[type] = no(Reason::kNotYetKnown, "");
+    result_.conditions[ConditionType::kPlanned] = yes(Reason::kPlanned, "");
+    result_.conditions[ConditionType::kPodsReady] = no(Reason::kPodsPending, "Pod a does not exist yet.");
+    observation_.now = Time(std::chrono::hours(1));
+    observation_.job.status = with_status(observation_, result_).status.value();
+  }
+  Observation observation_;
+  PolicyResult result_;
+};
+
+TEST_F(StatusThatChanges, IsWrittenOnceASecondIfOnlyWordsChange) {
+  result_.conditions[ConditionType::kPodsReady].message = "Pod b does not exist yet.";
+  observation_.status_age = std::chrono::milliseconds(300);
+  const Decision decision = with_status(observation_, result_);
+  EXPECT_FALSE(decision.status.has_value());
+  EXPECT_EQ(decision.requeue_after, std::chrono::milliseconds(700));
+  observation_.status_age = std::chrono::milliseconds(1000);
+  EXPECT_TRUE(with_status(observation_, result_).status.has_value());
+}
+
+TEST_F(StatusThatChanges, IsWrittenAtOnceIfAFactChanges) {
+  observation_.status_age = std::chrono::milliseconds(0);
+  EXPECT_FALSE(with_status(observation_, result_).status.has_value());
+  result_.conditions[ConditionType::kPodsReady].reason = Reason::kPodRefused;
+  EXPECT_TRUE(with_status(observation_, result_).status.has_value());
+}
+
+TEST_F(StatusThatChanges, NewJobThatIsPlannedAtOnceNeverSaysThatItIsBeingPlanned) {
+  observation_.job.status = JobStatus();
+  observation_.status_age = std::chrono::milliseconds(0);
+  PolicyResult planned = result_;
+  result_.conditions[ConditionType::kPlanned] = planning();
+  EXPECT_FALSE(with_status(observation_, result_).status.has_value());
+  EXPECT_TRUE(with_status(observation_, planned).status.has_value());
+  observation_.status_age = std::chrono::milliseconds(1000);
+  EXPECT_TRUE(with_status(observation_, result_).status.has_value());
+}
+
+TEST(StatusTimes, AgeIsThatOfTheLastWriteOrOfTheFirstLook) {
+  using std::chrono::milliseconds;
+  StatusTimes times;
+  const JobKey job{"default", "a"};
+  const MonotonicTime start{std::chrono::hours(1)};
+  EXPECT_EQ(times.age(job, "uid", start), milliseconds(0));
+  EXPECT_EQ(times.age(job, "uid", start + milliseconds(5)), milliseconds(5));
+  times.note(job, "uid", start + milliseconds(6));
+  EXPECT_EQ(times.age(job, "uid", start + milliseconds(8)), milliseconds(2));
+  EXPECT_EQ(times.age(job, "uid of another job of the name", start + milliseconds(9)), milliseconds(0));
+  times.forget(job);
+  EXPECT_EQ(times.age(job, "uid", start + milliseconds(10)), milliseconds(0));
+}
+
+}  // namespace
+}  // namespace sailor
