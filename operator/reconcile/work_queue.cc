@@ -11,7 +11,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kFirstRetry{5};
 constexpr milliseconds kLastRetry = std::chrono::minutes(1);
-constexpr std::chrono::seconds kRoutinePatience{2};  // a routine key that waits for longer is taken before urgent ones
+constexpr int kMostUrgentInARow = 4;
 constexpr milliseconds kLongestDelay = std::chrono::hours(24);  // a later deadline is only looked at again meanwhile
 
 milliseconds retry_delay(int failures) {
@@ -80,9 +80,10 @@ std::optional<WorkQueue::Instant> WorkQueue::next_due() const {
 }
 
 // Returns the lane whose first key is next. Both may be empty.
-std::deque<JobKey>& WorkQueue::next_lane(Instant now) {
-  const bool is_overdue = !routine_.empty() && now - queued_.at(routine_.front()).time > kRoutinePatience;
-  return urgent_.empty() || is_overdue ? routine_ : urgent_;
+std::deque<JobKey>& WorkQueue::next_lane() {
+  const bool is_routine = urgent_.empty() || (!routine_.empty() && urgent_in_a_row_ >= kMostUrgentInARow);
+  urgent_in_a_row_ = is_routine || routine_.empty() ? 0 : urgent_in_a_row_ + 1;
+  return is_routine ? routine_ : urgent_;
 }
 
 std::optional<JobKey> WorkQueue::take(std::stop_token stop) {
@@ -90,7 +91,7 @@ std::optional<JobKey> WorkQueue::take(std::stop_token stop) {
   while (!stop.stop_requested()) {
     const Instant now = steady_clock::now();
     push_due(now);
-    if (std::deque<JobKey>& lane = next_lane(now); !lane.empty()) {
+    if (std::deque<JobKey>& lane = next_lane(); !lane.empty()) {
       JobKey key = std::move(lane.front());
       lane.pop_front();
       waited_(std::chrono::duration<double>(now - queued_.at(key).time).count());

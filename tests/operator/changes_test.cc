@@ -117,6 +117,16 @@ TEST(WorkQueueLanes, UrgentKeysAreTakenFirst) {
   EXPECT_EQ(queue.take({}), routine);
 }
 
+TEST(WorkQueueLanes, OneRoutineKeyIsTakenAfterFourUrgentOnes) {
+  WorkQueue queue;
+  const auto key = [](const std::string& lane, int i) { return JobKey{lane, std::to_string(i)}; };
+  for (int i = 0; i < 10; ++i) queue.add(key("urgent", i));
+  for (int i = 0; i < 3; ++i) queue.add(key("routine", i), Lane::kRoutine);
+  std::string lanes;
+  for (int i = 0; i < 13; ++i) lanes += queue.take({})->namespace_name.front();
+  EXPECT_EQ(lanes, "uuuuruuuuruur");
+}
+
 TEST(WorkQueueLanes, RoutineKeyThatBecomesUrgentMovesUp) {
   WorkQueue queue;
   const JobKey first{"default", "a"};
