@@ -137,6 +137,8 @@ ControllerHooks OperatorRuntime::hooks() {
     metrics_.forget(job);
     deleted_jobs_.add(job);
   };
+  hooks.waits = [this] { watchdog_.end(); };
+  hooks.goes_on = [this] { watchdog_.begin(std::chrono::steady_clock::now()); };
   hooks.reconciled = [this](const ReconcileReport& report) {
     metrics_.reconciled(report);
     log_reconcile(report);

@@ -34,7 +34,9 @@ void Controller::reconcile_once(const JobKey& key, ReconcileReport& report) {
     return;
   }
   report.orphans = *std::move(orphans);
+  hooks_.waits();
   std::unique_lock claiming(claiming_);
+  hooks_.goes_on();
   const auto observation = observer_.observe(key);
   if (!observation) {
     claiming.unlock();

@@ -7,7 +7,6 @@
 #include "operator/model/claims.h"
 #include "operator/model/names.h"
 #include "operator/reconcile/work_queue.h"
-#include "operator/watchdog.h"
 
 namespace sailor {
 namespace {
@@ -145,19 +144,6 @@ TEST(WorkQueueLanes, RetryWaitsForAsLongAsTheServerAsks) {
   queue.retry({"default", "a"}, milliseconds(100));
   EXPECT_TRUE(queue.take({}).has_value());
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(100));
-}
-
-TEST(WatchdogTest, SlowAnswersAreProgress) {
-  const Watchdog::Instant start{};
-  Watchdog watchdog(std::chrono::minutes(2));
-  EXPECT_FALSE(watchdog.is_stuck(start + std::chrono::hours(1))) << "no reconcile runs";
-  watchdog.begin(start);
-  for (int minute = 1; minute < 60; ++minute) watchdog.progress(start + std::chrono::minutes(minute));
-  EXPECT_FALSE(watchdog.is_stuck(start + std::chrono::minutes(60)));
-  EXPECT_TRUE(watchdog.is_stuck(start + std::chrono::minutes(61)));
-  watchdog.end();
-  watchdog.progress(start + std::chrono::minutes(61));
-  EXPECT_FALSE(watchdog.is_stuck(start + std::chrono::hours(9)));
 }
 
 }  // namespace
