@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "operator/agents/credential_issuer.h"
 #include "operator/leader/leader_election.h"
 
 namespace sailor {
@@ -53,12 +54,16 @@ struct Right {
   const char* verb;
   const Resource* resource;
   const char* subresource = "";
+  const char* name = "";  // of the object; empty: of any
 };
 
 CheckLine check_right(kube::Api& api, const Right& right, const std::string& namespace_name) {
-  const std::string separator = *right.subresource == '\0' ? "" : "/";
-  const std::string what = fmt::format("may {} {}{}{}{}", right.verb, name_in_group(*right.resource), separator,
-                                       right.subresource, in_namespace(namespace_name));
+  const auto after = [](const char* separator, const char* part) {
+    return *part == '\0' ? "" : std::string(separator) + part;
+  };
+  const std::string what =
+      fmt::format("may {} {}{}{}{}", right.verb, name_in_group(*right.resource), after("/", right.subresource),
+                  after(" ", right.name), in_namespace(namespace_name));
   const Json review = {{"apiVersion", kAccessReviews.group_version},
                        {"kind", kAccessReviews.kind},
                        {"spec",
@@ -67,6 +72,7 @@ CheckLine check_right(kube::Api& api, const Right& right, const std::string& nam
                            {"group", group_of(*right.resource)},
                            {"resource", right.resource->plural},
                            {"subresource", right.subresource},
+                           {"name", right.name},
                            {"namespace", namespace_name}}}}}};
   const auto answer = api.create(kAccessReviews, review);
   if (!answer) return {false, fmt::format("{}: {}", what, answer.error().message)};
@@ -87,12 +93,20 @@ void check_kueue(kube::Api& api, const OperatorOptions& options, std::vector<Che
   }
 }
 
-CheckLine check_authority(kube::Api& api, const JobKey& secret) {
-  const std::string what = fmt::format("reads the CA of the agents (Secret {})", secret.name);
+CheckLine check_secret(kube::Api& api, const JobKey& secret, std::string_view content) {
+  const std::string what = fmt::format("reads {} (Secret {})", content, secret.name);
   const auto found = api.get(kube::kSecrets, secret);
   if (found) return {true, what};
   const char* remedy = found.error().is_not_found() ? "the operator makes it when it starts; see its logs" : kGrant;
   return {false, fmt::format("{}: {}; {}", what, found.error().message, remedy)};
+}
+
+void check_authority(kube::Api& api, const JobKey& ca, std::vector<CheckLine>& lines) {
+  const JobKey identity = identity_secret(ca);
+  lines.push_back(check_secret(api, ca, "the CA of the agents"));
+  lines.push_back(check_secret(api, identity, "the operator's own certificate"));
+  lines.push_back(check_right(api, {"create", &kube::kSecrets}, ca.namespace_name));
+  lines.push_back(check_right(api, {"update", &kube::kSecrets, "", identity.name.c_str()}, ca.namespace_name));
 }
 
 CheckLine check_leader(kube::Api& api, const OperatorOptions& options,
@@ -153,7 +167,7 @@ std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions&
     lines.push_back(check_right(api, {"patch", &kube::kGpuPools, "status"}, ""));
   }
   if (!options.kueue_version.empty()) check_kueue(api, options, lines);
-  lines.push_back(check_authority(api, {options.cluster.namespace_name, options.ca_secret}));
+  check_authority(api, {options.cluster.namespace_name, options.ca_secret}, lines);
   if (!options.elects_leader) return lines;
   for (const char* verb : {"create", "update"})
     lines.push_back(check_right(api, {verb, &kube::kLeases}, options.cluster.namespace_name));

@@ -67,7 +67,8 @@ func (w *world) killOperator(identity string) {
 
 func TestHelmTestSaysWhatItHasChecked(t *testing.T) {
 	said := helm(t, "test", "sailor", "--logs")
-	for _, part := range []string{"ok      lists trainingjobs.sailor.dev", "ok      may create pods", "ok      an operator leads (Lease sailor-operator): sailor-"} {
+	for _, part := range []string{"ok      lists trainingjobs.sailor.dev", "ok      may create pods",
+		"ok      may update secrets sailor-ca-identity in namespace sailor-system", "ok      an operator leads (Lease sailor-operator): sailor-"} {
 		if !contains(said, part) {
 			t.Errorf("%q is missing in\n%s", part, said)
 		}

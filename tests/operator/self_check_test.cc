@@ -27,15 +27,22 @@ class ReviewingApi : public testing::FakeApi {
   kube::HttpResponse send(const kube::HttpRequest& request) override {
     if (missing_kind != "" && request.target.find(missing_kind) != std::string::npos && request.method == "GET")
       return {404, R"({"kind": "Status", "reason": "NotFound", "message": "the server could not find it"})", {}};
+    if (forbidden_object != "" && request.target.ends_with(forbidden_object))
+      return {403, R"({"kind": "Status", "reason": "Forbidden", "message": "the server refuses"})", {}};
     if (request.target.find("selfsubjectaccessreviews") == std::string::npos) return FakeApi::send(request);
     Json review = Json::parse(request.body);
     const Json asked = review["spec"]["resourceAttributes"];
-    review["status"]["allowed"] = asked["verb"] != forbidden_verb;
+    const bool is_update_of_secret = asked["verb"] == "update" && asked["resource"] == "secrets";
+    const bool is_granted = !is_update_of_secret || asked["name"] == "sailor-ca-identity";  // as in the chart's roles
+    review["status"]["allowed"] = asked["verb"] != forbidden_verb && is_granted;
     return {201, review.dump(), std::nullopt};
   }
   std::string missing_kind;
+  std::string forbidden_object;
   std::string forbidden_verb;
 };
+
+constexpr const char* kSecretsPath = "/api/v1/namespaces/sailor-system/secrets";
 
 class SelfCheck : public ::testing::Test {
  protected:
@@ -43,7 +50,8 @@ class SelfCheck : public ::testing::Test {
     options.elects_leader = true;
     options.cluster.namespace_name = "sailor-system";
     put_lease("sailor-1", 1);
-    server.put("/api/v1/namespaces/sailor-system/secrets", {{"metadata", {{"name", options.ca_secret}}}});
+    for (const std::string& name : {options.ca_secret, options.ca_secret + "-identity"})
+      server.put(kSecretsPath, {{"metadata", {{"name", name}}}});
   }
   void put_lease(const std::string& holder, int renewal) {
     server.put("/apis/coordination.k8s.io/v1/namespaces/sailor-system/leases",
@@ -108,9 +116,30 @@ TEST_F(SelfCheck, MissingRightsAreNamed) {
 }
 
 TEST_F(SelfCheck, MissingCaIsAProblem) {
-  server.erase("/api/v1/namespaces/sailor-system/secrets", options.ca_secret);
+  server.erase(kSecretsPath, options.ca_secret);
   EXPECT_THAT(problems(check()), ElementsAre(AllOf(HasSubstr("reads the CA of the agents (Secret sailor-ca)"),
                                                    HasSubstr("the operator makes it when it starts"))));
+}
+
+TEST_F(SelfCheck, MissingCertificateOfTheOperatorIsAProblem) {
+  server.erase(kSecretsPath, "sailor-ca-identity");
+  EXPECT_THAT(problems(check()),
+              ElementsAre(AllOf(HasSubstr("reads the operator's own certificate (Secret sailor-ca-identity)"),
+                                HasSubstr("the operator makes it when it starts"))));
+}
+
+TEST_F(SelfCheck, MissingRightsToTheSecretsOfTheOperatorAreNamed) {
+  const auto names = [](const char* right) { return AllOf(HasSubstr(right), HasSubstr("rbac.create")); };
+  for (const char* name : {"sailor-ca", "sailor-ca-identity"}) {
+    server.forbidden_object = fmt::format("secrets/{}", name);
+    EXPECT_THAT(problems(check()), ElementsAre(names(fmt::format("(Secret {})", name).c_str())));
+  }
+  server.forbidden_object.clear();
+  options.namespaces = {"team"};  // the rights elsewhere say nothing about the operator's namespace
+  server.forbidden_verb = "create";
+  EXPECT_THAT(problems(check()), Contains(names("may create secrets in namespace sailor-system")));
+  server.forbidden_verb = "update";
+  EXPECT_THAT(problems(check()), Contains(names("may update secrets sailor-ca-identity in namespace sailor-system")));
 }
 
 TEST_F(SelfCheck, LeaseThatNobodyRenewsIsAProblem) {
