@@ -35,7 +35,12 @@ func OfJob(ctx context.Context, client kubernetes.Interface, jobNamespace, job s
 
 // OfOperator makes a certificate of the operator, which is valid for an hour.
 func OfOperator(ctx context.Context, client kubernetes.Interface) (Pair, error) {
-	return issue(ctx, client, operator, time.Now().Add(time.Hour))
+	return OfOperatorUntil(ctx, client, time.Now().Add(time.Hour))
+}
+
+// OfOperatorUntil makes a certificate of the operator that expires at this time.
+func OfOperatorUntil(ctx context.Context, client kubernetes.Interface, expiry time.Time) (Pair, error) {
+	return issue(ctx, client, operator, expiry)
 }
 
 func issue(ctx context.Context, client kubernetes.Interface, uri string, expiry time.Time) (Pair, error) {

@@ -36,17 +36,29 @@ func (w *world) credentials() *corev1.Secret {
 	return &secrets.Items[0]
 }
 
-func expiry(t *testing.T, certificate []byte) time.Time {
+// certificateIn returns the first certificate in a PEM text.
+func certificateIn(t *testing.T, text []byte) *x509.Certificate {
 	t.Helper()
-	block, _ := pem.Decode(certificate)
+	block, _ := pem.Decode(text)
 	if block == nil {
-		t.Fatalf("no certificate: %q", certificate)
+		t.Fatalf("no certificate: %q", text)
 	}
 	parsed, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parsed.NotAfter
+	return parsed
+}
+
+// shownCertificate is the one with which a server answers.
+func shownCertificate(ctx context.Context, address string) (*x509.Certificate, error) {
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	connection, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	return connection.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
 }
 
 // client connects as the one who has the certificate.
@@ -143,7 +155,7 @@ func TestCredentialsAreReplacedWithoutAPauseOfTraining(t *testing.T) {
 	}
 	w.killOperator(identity)
 	testcluster.Eventually(t, 5*time.Minute, "the operator to replace a certificate that is a day old", func(context.Context) (bool, error) {
-		return expiry(t, w.credentials().Data["tls.crt"]).After(old), nil
+		return certificateIn(t, w.credentials().Data["tls.crt"]).NotAfter.After(old), nil
 	})
 	pods, err := w.pods(w.ctx)
 	if err != nil {
@@ -151,13 +163,8 @@ func TestCredentialsAreReplacedWithoutAPauseOfTraining(t *testing.T) {
 	}
 	for _, pod := range pods {
 		testcluster.Eventually(t, 5*time.Minute, "agent "+pod.Name+" to show the new certificate", func(ctx context.Context) (bool, error) {
-			dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
-			connection, err := dialer.DialContext(ctx, "tcp", pod.Status.PodIP+":7070")
-			if err != nil {
-				return false, err
-			}
-			defer connection.Close()
-			return connection.(*tls.Conn).ConnectionState().PeerCertificates[0].NotAfter.After(old), nil
+			shown, err := shownCertificate(ctx, pod.Status.PodIP+":7070")
+			return err == nil && shown.NotAfter.After(old), err
 		})
 	}
 	after := w.until("it trains on", func(job trainingjob.Job) bool { return job.Status.Progress.Step > before.Status.Progress.Step+10 })
