@@ -75,7 +75,8 @@ ClusterView a_cluster() {
   pool.max_nodes = 8;
   pool.price_per_gpu = DollarsPerHour(0.7);
   cluster.pools.emplace(kPool, pool);
-  cluster.nodes = {a_node("node-a", 4, 2), a_node("node-b", 4, 0)};
+  cluster.nodes.push_back(a_node("node-a", 4, 2));
+  cluster.nodes.push_back(a_node("node-b", 4, 0));
   return cluster;
 }
 
