@@ -18,8 +18,8 @@
 namespace sailor {
 
 // Keys in the urgent lane are taken first: something has happened to the job itself. Keys in the routine lane wait for
-// them: the cluster has changed, and the job may do better. One of them is taken after four urgent ones in a row, so that
-// they do not wait for ever.
+// them: the cluster has changed, and the job may do better. One of them is taken after four urgent ones in a row, so
+// that they do not wait for ever.
 enum class Lane : std::uint8_t { kUrgent, kRoutine };
 
 struct QueueStatistics {
@@ -61,7 +61,7 @@ class WorkQueue {
   std::condition_variable_any changed_;
   std::deque<JobKey> urgent_;
   std::deque<JobKey> routine_;
-  int urgent_in_a_row_ = 0;  // taken while a routine key waited
+  int urgent_in_a_row_ = 0;          // taken while a routine key waited
   std::map<JobKey, Entry> queued_;   // the keys of both lanes
   std::map<JobKey, Entry> delayed_;  // the keys to add later
   std::map<JobKey, int> failures_;
