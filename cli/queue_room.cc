@@ -1,11 +1,11 @@
 #include "cli/queue_room.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <ranges>
 
 #include <fmt/format.h>
 
-#include "core/model/parse_number.h"
 #include "operator/model/names.h"
 #include "operator/model/rival.h"
 #include "operator/render/pod.h"
@@ -17,12 +17,10 @@ using kube::Json;
 
 constexpr std::size_t kNamedHolders = 3;
 
-// A quantity of GPUs, which Kubernetes writes as a text or as a number.
+// The quotas of several queues are added up.
 int gpus_at(const Json& object, std::string_view field) {
-  const Json* value = kube::find_at(object, {field});
-  if (value == nullptr) return 0;
-  if (value->is_number_integer()) return value->get<int>();
-  return value->is_string() ? parse_number<int>(value->get_ref<const std::string&>()).value_or(0) : 0;
+  constexpr std::int64_t kMostGpusOfAQueue = 1'000'000;
+  return static_cast<int>(std::min(kube::count_at(object, {field}), kMostGpusOfAQueue));
 }
 
 const Json* named(const Json& list, const std::string& name) {

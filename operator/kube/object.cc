@@ -1,5 +1,9 @@
 #include "operator/kube/object.h"
 
+#include <algorithm>
+
+#include "core/model/parse_number.h"
+
 namespace sailor::kube {
 
 const Json* find_at(const Json& object, Path path) {
@@ -26,6 +30,12 @@ bool bool_at(const Json& object, Path path) {
 std::int64_t integer_at(const Json& object, Path path) {
   const Json* found = find_at(object, path);
   return found != nullptr && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+std::int64_t count_at(const Json& object, Path path) {
+  const Json* found = find_at(object, path);
+  if (found == nullptr || !found->is_string()) return std::max<std::int64_t>(0, integer_at(object, path));
+  return std::max<std::int64_t>(0, parse_number<std::int64_t>(found->get_ref<const std::string&>()).value_or(0));
 }
 
 const Json& list_at(const Json& object, Path path) {

@@ -22,7 +22,10 @@ const Json* find_at(const Json& object, Path path);  // null: the field is absen
 std::string text_at(const Json& object, Path path);  // empty: the field is absent or not a string
 bool bool_at(const Json& object, Path path);
 std::int64_t integer_at(const Json& object, Path path);  // 0: the field is absent or not an integer
-const Json& list_at(const Json& object, Path path);      // an empty list: the field is absent or not a list
+// Returns a quantity of things that are counted, such as GPUs. Kubernetes writes it as a text or a number. 0: the field
+// is absent, negative, or no whole number.
+std::int64_t count_at(const Json& object, Path path);
+const Json& list_at(const Json& object, Path path);  // an empty list: the field is absent or not a list
 
 std::string name_of(const Json& object);
 std::string namespace_of(const Json& object);

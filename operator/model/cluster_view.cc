@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "core/model/accelerator.h"
-#include "core/model/parse_number.h"
 #include "core/model/size_limits.h"
 #include "operator/model/names.h"
 #include "operator/model/node_labels.h"
@@ -19,12 +18,7 @@ using kube::text_at;
 
 // A device plugin may report any number, and numbers of GPUs are added up.
 int gpu_quantity(const Json& resources) {
-  const Json* found = kube::find_at(resources, {kGpuResource});
-  if (found == nullptr) return 0;
-  std::int64_t gpus = 0;
-  if (found->is_number_integer()) gpus = found->get<std::int64_t>();
-  if (found->is_string()) gpus = parse_number<std::int64_t>(found->get_ref<const std::string&>()).value_or(0);
-  return static_cast<int>(std::clamp<std::int64_t>(gpus, 0, kMostGpusOfANode));
+  return static_cast<int>(std::min<std::int64_t>(kube::count_at(resources, {kGpuResource}), kMostGpusOfANode));
 }
 
 int gpus_of_container(const Json& container) {

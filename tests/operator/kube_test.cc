@@ -258,6 +258,15 @@ TEST(Caches, KeepTheIdentityOfANodeWithoutAnAccelerator) {
             (Json{{"metadata", {{"name", "cpu"}, {"uid", "u"}}}, {"spec", {{"providerID", "aws:///us-east-1a/i-0"}}}}));
 }
 
+TEST(KubeObject, CountsAreTextsOrNumbers) {
+  const Json counts =
+      Json::parse(R"({"text": "8", "number": 8, "negative": -8, "huge": "99999999999", "word": "8Gi", "list": []})");
+  EXPECT_EQ(count_at(counts, {"text"}), 8);
+  EXPECT_EQ(count_at(counts, {"number"}), 8);
+  EXPECT_EQ(count_at(counts, {"huge"}), 99'999'999'999);
+  for (const char* field : {"negative", "word", "list", "absent"}) EXPECT_EQ(count_at(counts, {field}), 0) << field;
+}
+
 TEST(WorkQueue, HandsAKeyOutOnceAndAgainIfItWasAddedMeanwhile) {
   WorkQueue queue;
   const JobKey job{"default", "a"};
