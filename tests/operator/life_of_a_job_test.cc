@@ -80,6 +80,21 @@ TEST_F(LifeOfJob, NothingIsWrittenWhileNothingChanges) {
   EXPECT_EQ(world.api_server.writes, before);
 }
 
+TEST_F(LifeOfJob, StatusStaysAsItIsUntilANewOperatorHasAskedTheAgents) {
+  start();
+  const Json before = world.api_server.find("trainingjobs", world.job.name).at("status");
+  ASSERT_EQ(before.at("state"), "Running");
+  const auto agents = std::exchange(world.agents, {});
+  const int writes = world.api_server.writes;
+  world.reconcile();
+  EXPECT_EQ(world.api_server.find("trainingjobs", world.job.name).at("status"), before);
+  EXPECT_EQ(world.api_server.writes, writes);
+  world.agents = agents;
+  for (auto& [uid, agent] : world.agents) agent = AgentView{.unanswered_polls = 1};
+  world.reconcile();
+  EXPECT_NE(world.api_server.find("trainingjobs", world.job.name).at("status").at("state"), "Running");
+}
+
 TEST_F(LifeOfJob, SurvivorsContinueAfterTheLossOfANode) {
   start();
   world.remove_node("b");

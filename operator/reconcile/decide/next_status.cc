@@ -7,6 +7,7 @@
 #include "core/model/cut_text.h"
 #include "core/model/plan_hash.h"
 #include "operator/model/names.h"
+#include "operator/model/observation_queries.h"
 #include "operator/model/unused_pools.h"
 #include "operator/reconcile/decide/progress_status.h"
 #include "operator/reconcile/decide/rescale_history.h"
@@ -129,6 +130,21 @@ bool may_wait(const JobStatus& before, const JobStatus& wanted) {
   return planned != nullptr && planned->condition.reason == Reason::kPlanning;
 }
 
+// Returns whether this operator has just begun to ask the agents of a job that runs. Until the first of them has
+// answered, or has not in time, the status that another operator has written is the best that is known.
+bool knows_no_agent_yet(const Observation& observation) {
+  if (!observation.record || !observation.job.status.is_true(kRunning)) return false;
+  bool asks_any = false;
+  for (const Member& member : observation.record->members) {
+    const auto pod = std::ranges::find(observation.pods, member.pod_uid, &PodView::uid);
+    if (pod == observation.pods.end() || pod->has_ended()) continue;
+    const AgentView* agent = find_agent(observation, *pod);
+    if (agent != nullptr && (agent->report || agent->unanswered_polls > 0)) return false;
+    asks_any = true;
+  }
+  return asks_any;
+}
+
 }  // namespace
 
 StateSummary summary_of(const Conditions& conditions) {
@@ -153,9 +169,10 @@ StateSummary summary_of(const Conditions& conditions) {
 }
 
 Decision with_status(const Observation& observation, PolicyResult result) {
+  const bool is_known = result.record.has_value() || result.is_final || !knows_no_agent_yet(observation);
   const auto& record = result.record ? result.record : observation.record;
   JobStatus status = next_status(observation, record, result.conditions);
-  const bool is_new = is_worth_a_write(observation, status);
+  const bool is_new = is_known && is_worth_a_write(observation, status);
   const bool waits = is_new && observation.status_age < kWordsEvery && may_wait(observation.job.status, status);
   if (waits) requeue(result, kWordsEvery - observation.status_age);
   Decision decision{std::move(result.actions), std::nullopt, std::move(result.events), result.requeue_after};
