@@ -57,8 +57,8 @@ TEST_F(ResumedJob, LearnsWhatOneJobOfAllStepsDoes) {
   EXPECT_NEAR(progress.loss, undisturbed_loss(second), progress.loss * kLossTolerance);
 }
 
-// The checkpoint of the last step is always written. Of earlier ones, those are skipped that become due while another is
-// still being written, so the first job has two last steps.
+// The checkpoint of the last step is always written. Of earlier ones, those are skipped that become due while another
+// is still being written, so the first job has two last steps.
 TEST_F(ResumedJob, BeginsWithTheStepThatItNames) {
   ASSERT_EQ(run(job_named("first", 60)).last_checkpoint_step, 60);
   Assignment second = job_named("second", 50);
