@@ -161,13 +161,18 @@ class Agent {
             {"PUT", std::string(kClaimPath), [this](const auto& call) { return take_claim(call.body); }, who}};
   }
 
+  void note_callback(const std::string& url) {
+    state_.note_callback(url);
+    leases_.set_callback(state_.report().callback);
+    hints_.set_callback(state_.report().callback);
+  }
+
   // An operator that has restarted has another address than the newest assignment says.
   net::HttpAnswer take_callback(const std::string& body) {
     const auto address = read_message(body, "a callback address").and_then(callback_address_from_json);
     if (!address) return bad_request(address.error());
     const std::lock_guard lock(mutex_);
-    state_.note_callback(address->url);
-    leases_.set_callback(state_.report().callback);
+    note_callback(address->url);
     return net::json_answer(200, to_json(state_.report()));
   }
 
@@ -208,7 +213,7 @@ class Agent {
         return net::json_answer(kStatusConflict, to_json(state_.report()));
       return bad_request(taken.error());
     }
-    state_.note_callback(assignment->callback);
+    note_callback(assignment->callback);
     assignment_ = *assignment;
     log_info("assignment taken", {{"generation", std::to_string(assignment->generation)}});
     for (const auto& worker : workers_) worker->assign(*assignment);
@@ -247,7 +252,7 @@ class Agent {
     apply();
     for (const Hint& hint : state_.take_hints()) {
       log_info("hint", {{"reason", std::string(to_string(hint.reason))}, {"message", hint.message}});
-      hints_.send(state_.report().callback, hint);
+      hints_.send(hint);
     }
     changed_.notify_all();
   }

@@ -63,6 +63,25 @@ TEST_F(Agents, HintsGoToTheOperatorThatSentItsAddressLast) {
   EXPECT_EQ(operator_port.receive().value("reason", ""), "WorkerFailed") << agents_[0]->log();
 }
 
+TEST_F(Agents, AnAgentThatIsToldToStopAsksUntilAnOperatorDismissesIt) {
+  Assignment job = this->job(100'000);
+  const std::string host = own_address();
+  const HttpListener old_operator(host, 8082);
+  const HttpListener new_operator(host, 8083);
+  job.callback = "http://" + host + ":8082";
+  start(1);
+  assign(job, 1, {{0, 5, {8}}}, {0});
+  wait_for_step(0, 1, 1);
+  agents_[0]->signal(SIGTERM);
+  EXPECT_EQ(old_operator.receive().value("reason", ""), "Terminating");
+  EXPECT_EQ(old_operator.receive(503).value("reason", ""), "Terminating");
+  const AgentAddress address = agents_[0]->address();
+  const nlohmann::json callback = {{"callback", "http://" + host + ":8083"}};
+  ASSERT_EQ(http("PUT", address.host, address.port, "/v1/callback", callback.dump()).status, 200);
+  EXPECT_EQ(new_operator.receive(410).value("reason", ""), "Terminating");
+  EXPECT_EQ(agents_[0]->wait_for_exit(), 0);
+}
+
 TEST_F(Agents, AnAgentWhoseWorkerHasFailedAnswersUntilTheOperatorKnowsIt) {
   Assignment job = this->job(100'000);
   job.callback = "http://" + own_address() + ":8082";  // nobody listens there, so the hint is lost

@@ -76,10 +76,10 @@ HttpListener::HttpListener(const std::string& host, int port) : fd_(::socket(AF_
 
 HttpListener::~HttpListener() { ::close(fd_); }
 
-nlohmann::json HttpListener::receive() const {
+nlohmann::json HttpListener::receive(int status) const {
   const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
   const auto [head, body] = receive_message(fd);
-  send_all(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+  send_all(fd, fmt::format("HTTP/1.1 {} \r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}", status));
   ::close(fd);
   return nlohmann::json::parse(body, nullptr, false);
 }

@@ -15,14 +15,14 @@ struct HttpReply {
 HttpReply http(const std::string& method, const std::string& host, int port, const std::string& path,
                const std::string& body = "");
 
-// Listens on the address; receive() takes one request, answers 200 and returns its body.
+// Listens on the address; receive() takes one request, answers it with the status and returns its body.
 class HttpListener {
  public:
   HttpListener(const std::string& host, int port);
   ~HttpListener();
   HttpListener(const HttpListener&) = delete;
   HttpListener& operator=(const HttpListener&) = delete;
-  [[nodiscard]] nlohmann::json receive() const;
+  [[nodiscard]] nlohmann::json receive(int status = 200) const;
 
  private:
   int fd_;
