@@ -126,6 +126,7 @@ ControllerHooks OperatorRuntime::hooks() {
   ControllerHooks hooks;
   hooks.follow = [this](const Observation& observation) {
     link_.follow(observation.job.key, targets_of(observation));
+    deleted_jobs_.note(observation.job.key, observation.job.uid);
     if (!observation.vanished.empty()) link_.poll_now(observation.job.key);  // do they live?
   };
   hooks.forget = [this](const JobKey& job) {
@@ -135,7 +136,7 @@ ControllerHooks OperatorRuntime::hooks() {
     protected_jobs_.forget(job);
     status_times_.forget(job);
     metrics_.forget(job);
-    deleted_jobs_.add(job);
+    deleted_jobs_.note_absence(job);
   };
   hooks.waits = [this] { watchdog_.end(); };
   hooks.goes_on = [this] { watchdog_.begin(std::chrono::steady_clock::now()); };
@@ -170,12 +171,14 @@ Result<PlannedJob> OperatorRuntime::search(const PlanQuestion& question, std::st
 
 CallbackHooks OperatorRuntime::callback_hooks() {
   CallbackHooks callback_hooks;
-  callback_hooks.hinted = [this](const JobKey& job) {
-    log_debug("hint", {{"job", to_string(job)}});
-    link_.poll_now(job);
-    const kube::Object object = caches_.jobs.find(job);
-    if (object != nullptr) return needs_agents(*object) ? HintAnswer::kNeeded : HintAnswer::kDismissed;
-    return deleted_jobs_.contains(job) ? HintAnswer::kDismissed : HintAnswer::kUnknown;
+  callback_hooks.hinted = [this](const Hint& hint) {
+    log_debug("hint", {{"job", to_string(hint.job)}, {"agent", hint.agent}});
+    link_.poll_now(hint.job);
+    const kube::Object object = caches_.jobs.find(hint.job);
+    // A new job may have the name of the agent's.
+    if (object != nullptr && (hint.job_uid.empty() || hint.job_uid == kube::uid_of(*object)))
+      return needs_agents(*object) ? HintAnswer::kNeeded : HintAnswer::kDismissed;
+    return deleted_jobs_.contains(hint.job_uid) ? HintAnswer::kDismissed : HintAnswer::kUnknown;
   };
   callback_hooks.renews = [this](const LeaseQuestion& question) {
     const auto record = observer_.record(question.job, question.job_uid);

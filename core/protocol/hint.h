@@ -23,6 +23,7 @@ std::string_view to_string(HintReason reason);  // "PeerLost", ...
 
 struct Hint {
   JobKey job;
+  std::string job_uid;  // empty: the agent has had no assignment, or is older than this field
   std::string agent;
   HintReason reason = HintReason::kPeerLost;
   std::string message;  // one sentence for the log

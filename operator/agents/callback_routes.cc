@@ -27,7 +27,7 @@ net::HttpAnswer take_hint(const net::HttpCall& call, const CallbackHooks& hooks)
   const auto hint = read_message(call.body, "a hint").and_then(hint_from_json);
   if (!hint) return {kBadRequest, hint.error().message};
   if (auto refusal = refusal_of(call, hint->job)) return *std::move(refusal);
-  switch (hooks.hinted(hint->job)) {
+  switch (hooks.hinted(*hint)) {
     case HintAnswer::kNeeded:
       return {kNoContent};
     case HintAnswer::kDismissed:

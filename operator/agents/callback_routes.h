@@ -8,6 +8,7 @@
 
 #include "core/model/ids.h"
 #include "core/net/http_server.h"
+#include "core/protocol/hint.h"
 #include "core/protocol/lease.h"
 
 namespace sailor {
@@ -21,7 +22,7 @@ enum class HintAnswer : std::uint8_t {
 enum class LeaseAnswer : std::uint8_t { kRenewed, kRefused, kUnknown };
 
 struct CallbackHooks {
-  std::function<HintAnswer(const JobKey&)> hinted;  // called for each hint
+  std::function<HintAnswer(const Hint&)> hinted;  // called for each hint
   std::function<LeaseAnswer(const LeaseQuestion&)> renews;
 };
 

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "core/model/ids.h"
 
@@ -13,24 +16,38 @@ namespace sailor {
 // Remembers the newest ten thousand jobs, because an agent asks within seconds. Any thread may call the functions.
 class DeletedJobs {
  public:
-  void add(const JobKey& job) {
+  // Notes that this job has the name now. A job that had it before is gone.
+  void note(const JobKey& job, const std::string& uid) {
     const std::scoped_lock lock(mutex_);
-    if (!jobs_.insert(job).second) return;
-    order_.push_back(job);
-    if (order_.size() <= kMost) return;
-    jobs_.erase(order_.front());
-    order_.pop_front();
+    std::string& present = present_[job];
+    if (!present.empty() && present != uid) add(present);
+    present = uid;
   }
-  [[nodiscard]] bool contains(const JobKey& job) const {
+  // Notes that no job has the name.
+  void note_absence(const JobKey& job) {
     const std::scoped_lock lock(mutex_);
-    return jobs_.contains(job);
+    if (const auto present = present_.extract(job)) add(present.mapped());
+  }
+  [[nodiscard]] bool contains(const std::string& uid) const {
+    const std::scoped_lock lock(mutex_);
+    return gone_.contains(uid);
   }
 
  private:
   static constexpr std::size_t kMost = 10000;
+
+  void add(const std::string& uid) {
+    if (!gone_.insert(uid).second) return;
+    order_.push_back(uid);
+    if (order_.size() <= kMost) return;
+    gone_.erase(order_.front());
+    order_.pop_front();
+  }
+
   mutable std::mutex mutex_;
-  std::set<JobKey> jobs_;
-  std::deque<JobKey> order_;  // the oldest first
+  std::map<JobKey, std::string> present_;  // uid by name
+  std::set<std::string> gone_;
+  std::deque<std::string> order_;  // those in gone_, the oldest first
 };
 
 }  // namespace sailor

@@ -236,7 +236,7 @@ std::vector<Input> inputs() {
   return {message<AgentReport>("Reports", {report()}, agent_report_from_json),
           message<Assignment>("Assignments", {assignment()}, assignment_from_json),
           message<FolderClaim>("Claims", {{kJob, "uid", "/checkpoints", 4, 3}}, folder_claim_from_json),
-          message<Hint>("Hints", {{kJob, "pod-0", HintReason::kWorkerFailed, "it failed"}}, hint_from_json),
+          message<Hint>("Hints", {{kJob, "uid", "pod-0", HintReason::kWorkerFailed, "it failed"}}, hint_from_json),
           message<LeaseQuestion>("LeaseQuestions", {{kJob, "uid", 3}}, lease_question_from_json),
           message<CallbackAddress>("CallbackAddresses", {{"http://10.0.0.1:8082"}}, callback_address_from_json),
           records(),

@@ -43,8 +43,9 @@ class CallbackRoutes : public ::testing::Test {
   }
 
  private:
-  HintAnswer take(const JobKey& job) {
+  HintAnswer take(const Hint& hint) {
     const std::scoped_lock lock(mutex_);
+    const JobKey& job = hint.job;
     heard_.push_back(job);
     if (job == JobKey{"default", "unknown"}) return HintAnswer::kUnknown;
     return job == kCallingJob ? HintAnswer::kNeeded : HintAnswer::kDismissed;
@@ -61,7 +62,7 @@ class CallbackRoutes : public ::testing::Test {
   const int port_ = net::testing::free_port();
   const std::unique_ptr<net::HttpServer> server_ =
       net::HttpServer::listen(net::address_of("127.0.0.1", port_),
-                              callback_routes({[this](const JobKey& job) { return take(job); }, renew}),
+                              callback_routes({[this](const Hint& hint) { return take(hint); }, renew}),
                               {.tls = [this] { return own_; }})
           .value();
 };

@@ -408,11 +408,25 @@ TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {
 
 TEST(DeletedJobs, AreRememberedUpToTenThousand) {
   DeletedJobs jobs;
-  for (int i = 0; i <= 10000; ++i) jobs.add({"default", fmt::format("job-{}", i)});
-  EXPECT_FALSE(jobs.contains({"default", "job-0"}));
-  EXPECT_TRUE(jobs.contains({"default", "job-1"}));
-  EXPECT_TRUE(jobs.contains({"default", "job-10000"}));
-  EXPECT_FALSE(jobs.contains({"default", "never-seen"}));
+  const JobKey name{"default", "job"};
+  for (int i = 0; i <= 10000; ++i) {
+    jobs.note(name, fmt::format("uid-{}", i));
+    jobs.note_absence(name);
+  }
+  EXPECT_FALSE(jobs.contains("uid-0"));
+  EXPECT_TRUE(jobs.contains("uid-1"));
+  EXPECT_TRUE(jobs.contains("uid-10000"));
+  EXPECT_FALSE(jobs.contains("never-seen"));
+}
+
+TEST(DeletedJobs, ContainAJobWhoseNameAnotherHas) {
+  DeletedJobs jobs;
+  jobs.note({"default", "job"}, "old");
+  jobs.note({"default", "job"}, "old");
+  EXPECT_FALSE(jobs.contains("old"));
+  jobs.note({"default", "job"}, "new");
+  EXPECT_TRUE(jobs.contains("old"));
+  EXPECT_FALSE(jobs.contains("new"));
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ void AgentState::hint_once(HintReason reason, const std::string& message) {
 }
 
 void AgentState::hint(HintReason reason, const std::string& message) {
-  hints_.push_back({.job = job_, .agent = report_.agent, .reason = reason, .message = message});
+  hints_.push_back({.job = job_, .job_uid = job_uid_, .agent = report_.agent, .reason = reason, .message = message});
 }
 
 bool AgentState::all_workers_are(std::initializer_list<WorkerPhase> phases) const {

@@ -15,12 +15,12 @@ using ::testing::HasSubstr;
 const JobKey kJob{"team", "opt"};
 
 TEST(Hint, ReadsBackAsWritten) {
-  const Hint hint{kJob, "pod-0", HintReason::kWorkerFailed, "the data is unreadable"};
+  const Hint hint{kJob, "uid", "pod-0", HintReason::kWorkerFailed, "the data is unreadable"};
   EXPECT_EQ(hint_from_json(to_json(hint)).value(), hint);
 }
 
 TEST(Hint, AnUnknownReasonIsRefusedWithTheKnownOnes) {
-  auto json = to_json(Hint{kJob, "pod-0", HintReason::kFinished, ""});
+  auto json = to_json(Hint{kJob, "uid", "pod-0", HintReason::kFinished, ""});
   json["reason"] = "Bored";
   EXPECT_THAT(hint_from_json(json).error().message, HasSubstr("PeerLost, Terminating, WorkerFailed, Finished"));
 }

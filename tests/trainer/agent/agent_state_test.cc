@@ -24,7 +24,11 @@ WorkerReport worker(int gpu, WorkerPhase phase, std::string message = "") {
 }
 
 Hint peer_lost(const std::string& message) {
-  return {.job = a_generation(1).job, .agent = "pod-0", .reason = HintReason::kPeerLost, .message = message};
+  return {.job = a_generation(1).job,
+          .job_uid = a_generation(1).job_uid,
+          .agent = "pod-0",
+          .reason = HintReason::kPeerLost,
+          .message = message};
 }
 
 AgentState with(WorkerPhase first, WorkerPhase second) {
