@@ -35,6 +35,9 @@ func gkeWithElasticPools() (c config.Config, err error) {
 			MachineType: "n1-standard-4", CPU: 4, Memory: "15Gi", Accelerator: pool.accelerator, GPUs: 1, Spot: true})
 	}
 	c.Autoscaler = config.Autoscaler{ProvisionTime: "5s", IdleTime: "10s"}
+	for i := range c.NodePools {
+		c.NodePools[i].SyncFrequency = "5s" // tests wait until pods see a Secret that has changed
+	}
 	return c, nil
 }
 

@@ -69,6 +69,9 @@ func (p NodePool) check() error {
 	if grace, err := time.ParseDuration(p.ShutdownGracePeriod); err != nil || grace < 0 {
 		return fmt.Errorf("shutdownGracePeriod %q is not a duration; write one such as 15s", p.ShutdownGracePeriod)
 	}
+	if period, err := time.ParseDuration(p.SyncFrequency); err != nil || period <= 0 {
+		return fmt.Errorf("syncFrequency %q is not a duration above zero; write one such as 1m", p.SyncFrequency)
+	}
 	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
 	for _, taint := range p.Taints {
 		if taint.Key == "" || !slices.Contains(effects, taint.Effect) {

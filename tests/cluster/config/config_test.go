@@ -38,7 +38,7 @@ images:
 func TestAPoolOfFewWordsIsAnOrdinaryOne(t *testing.T) {
 	pool := parse(t, "nodePools: [{name: plain, count: 2}]").NodePools[0]
 	want := NodePool{Name: "plain", Count: 2, Region: "us-central1", Zone: "us-central1-a", MachineType: "e2-standard-4",
-		CPU: 4, Memory: "16Gi", ShutdownGracePeriod: "15s"}
+		CPU: 4, Memory: "16Gi", ShutdownGracePeriod: "15s", SyncFrequency: "1m"}
 	if !reflect.DeepEqual(pool, want) {
 		t.Errorf("got %+v\nwant %+v", pool, want)
 	}
@@ -101,6 +101,7 @@ func TestAWrongConfigurationIsRefusedWithTheRemedy(t *testing.T) {
 		"nodePools: [{name: a, count: 1, accelerator: nvidia-l4}]":            `gpus (0) and accelerator ("nvidia-l4") go together`,
 		"nodePools: [{name: a, count: 1, memory: lots}]":                      `memory "lots" is not a quantity; write one such as 16Gi`,
 		"nodePools: [{name: a, count: 1, shutdownGracePeriod: soon}]":         `shutdownGracePeriod "soon" is not a duration; write one such as 15s`,
+		"nodePools: [{name: a, count: 1, syncFrequency: 0s}]":                 `syncFrequency "0s" is not a duration above zero; write one such as 1m`,
 		"nodePools: [{name: a, count: 1, taints: [{key: k, effect: Never}]}]": `taint "k" needs a key and an effect out of`,
 		autoscaled + "autoscaler: {scanInterval: often}":                      `autoscaler: scanInterval "often" is not a duration; write one such as 1s`,
 		autoscaled + "autoscaler: {scanInterval: 0s}":                         "autoscaler: scanInterval (0s) is too short; write one such as 1s",

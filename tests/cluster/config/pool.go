@@ -44,6 +44,8 @@ type NodePool struct {
 	Taints      []corev1.Taint    `json:"taints,omitempty"`
 	// ShutdownGracePeriod is what a kubelet that is told to shut down leaves its pods, such as "15s".
 	ShutdownGracePeriod string `json:"shutdownGracePeriod,omitempty"`
+	// SyncFrequency is how often a kubelet compares the files of a mounted Secret with the Secret, such as "1m", a kubelet's default.
+	SyncFrequency string `json:"syncFrequency,omitempty"`
 }
 
 func (p *NodePool) complete() {
@@ -57,6 +59,7 @@ func (p *NodePool) complete() {
 	fill(&p.MachineType, "e2-standard-4")
 	fill(&p.Memory, "16Gi")
 	fill(&p.ShutdownGracePeriod, "15s")
+	fill(&p.SyncFrequency, "1m")
 	if p.CPU == 0 {
 		p.CPU = 4
 	}
@@ -69,6 +72,12 @@ func (p NodePool) Autoscales() bool { return p.MaxCount != 0 }
 func (p NodePool) GracePeriod() time.Duration {
 	grace, _ := time.ParseDuration(p.ShutdownGracePeriod)
 	return grace
+}
+
+// TimeBetweenSyncs is SyncFrequency, which has been checked when the file was read.
+func (p NodePool) TimeBetweenSyncs() time.Duration {
+	time, _ := time.ParseDuration(p.SyncFrequency)
+	return time
 }
 
 // NodeLabels are what a kubelet of this pool registers with.

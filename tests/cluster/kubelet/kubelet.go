@@ -112,6 +112,7 @@ func settings(spec node.Spec, root, runtimeEndpoint string) (*options.KubeletSer
 	s.MakeIPTablesUtilChains = false
 	s.EvictionHard = map[string]string{}
 	s.ShutdownGracePeriod.Duration = spec.Pool.GracePeriod()
+	s.SyncFrequency.Duration = spec.Pool.TimeBetweenSyncs()
 	s.SerializeImagePulls = false
 	s.MaxPods = config.MaxPods
 	s.MaxOpenFiles = 65536
