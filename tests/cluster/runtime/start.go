@@ -61,8 +61,17 @@ func (r *processRuntime) scratch(c *container) string {
 	return filepath.Join(r.spec.Dir, "containers", c.Id)
 }
 
+// gpuMachineNice is the niceness of containers on machines with GPUs. Each of these machines would have processors of its own. Here their
+// workers, which compute all the time, share those of this machine with Kubernetes, which is to answer as promptly as beside them.
+const gpuMachineNice = 5
+
 // enter makes the calling thread ready to start the container's first process.
 func (r *processRuntime) enter(c *container, cmd *exec.Cmd) error {
+	if r.spec.Pool.GPUs > 0 {
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, gpuMachineNice); err != nil { // of this thread, and of what it starts
+			return fmt.Errorf("lowering the priority of a container: %w", err)
+		}
+	}
 	mounts := append([]*runtimeapi.Mount{{HostPath: r.initFile, ContainerPath: initInContainer}}, c.config.Mounts...)
 	if err := r.enterNewContainer(c, mounts); err != nil {
 		return err
