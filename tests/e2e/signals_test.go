@@ -9,8 +9,6 @@ import (
 	"sailor.dev/tests/trainingjob"
 )
 
-const signalsSent = 50 // the default; SAILOR_SIGNALS sets another number
-
 // Two operators and all agents are killed and paused at random moments, operators also for longer than a Lease lasts (15 s).
 func TestAJobWhoseOperatorsAndAgentsAreKilledAndPausedLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
 	signals, seed := number(t, "SAILOR_SIGNALS", signalsSent), number(t, "SAILOR_TEST_SEED", stormSeed)
