@@ -121,6 +121,7 @@ func (w *world) untilWithin(limit time.Duration, what string, holds func(trainin
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, limit)
 	defer cancel()
+	began := time.Now()
 	err := w.jobs.Until(ctx, w.job, func(job trainingjob.Job) (bool, error) {
 		last = job
 		return holds(job), nil
@@ -128,6 +129,7 @@ func (w *world) untilWithin(limit time.Duration, what string, holds func(trainin
 	if err != nil {
 		w.t.Fatalf("waiting until %s: %v; last: state %q, plan %d, step %d", what, err, last.Status.State, last.Status.Plan.Generation, last.Status.Progress.Step)
 	}
+	testcluster.SayIfLong(w.t, began, what)
 	return last
 }
 

@@ -35,8 +35,18 @@ func Eventually(t testing.TB, within time.Duration, what string, holds func(cont
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
+	began := time.Now()
 	if err := Await(ctx, what, holds); err != nil {
 		t.Fatal(err)
+	}
+	SayIfLong(t, began, what)
+}
+
+// SayIfLong logs a wait that began then and is over, if it took long enough to ask why.
+func SayIfLong(t testing.TB, began time.Time, what string) {
+	t.Helper()
+	if waited := time.Since(began); waited > 5*time.Second {
+		t.Logf("waited %s for %s", waited.Round(100*time.Millisecond), what)
 	}
 }
 
