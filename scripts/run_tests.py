@@ -4,8 +4,8 @@
   run_tests.py [--fresh-seed] [--changed] [SUITE...]
 
 ctest runs the suites unit, slow, long and gpu, which are labels of the C++ and Python tests; go test runs the suite
-cluster, and with it, if the suite long is chosen as well, the files with the build tag long; tests of that suite that
-measure how fast workers compute run last, when nothing else does; the suite lint checks the format of all sources and
+cluster, and with it, if the suite long is chosen as well, the files with the build tag long. The end-to-end tests run
+beside all others; those of them that measure how fast workers compute run last, alone. The suite lint checks the format of all sources and
 runs go vet; the suite tidy runs clang-tidy. Without a suite, all of them run but lint, tidy and long. Tests that draw
 random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed together with the command that
 repeats the run. With --changed, clang-tidy checks for seven minutes what changed since the merge base with origin/main.
@@ -29,6 +29,8 @@ SUITES = ("lint", "tidy", "unit", "slow", "long", "gpu", "cluster")
 OUTPUT = threading.Lock()
 # The names of the Go tests that measure how fast workers compute. Beside other tests, all workers are slow.
 MEASURES_SPEED = "^TestASlowGpu"
+# The package whose tests take as long as those of all others.
+END_TO_END = "sailor.dev/tests/e2e"
 # What a Go test says of itself, unlike the logs of the programs that it shows: its file and line come first.
 GO_MESSAGE = re.compile(r"^\s+\w+\.go:\d+: ")
 MESSAGES_SHOWN, LONGEST_MESSAGE = 6, 600
@@ -175,6 +177,14 @@ def go_test(tags, selection):
     return tally
 
 
+def packages_but(excluded):
+    """Returns the Go packages in tests/ that have tests, without that one."""
+    with_tests = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"
+    # -e, because folders of C++ tests are no Go packages.
+    listed = subprocess.run([go_binary(), "list", "-e", "-f", with_tests, "./..."], cwd=ROOT / "tests", stdout=subprocess.PIPE, text=True, check=True)
+    return [package for package in listed.stdout.split() if package != excluded]
+
+
 def finish_go(tally, name, action, seconds, output):
     package, test = name
     if test is None:  # the result of a whole package; it counts only if the package failed outside its tests
@@ -217,15 +227,19 @@ def main(arguments):
         tidy("--changed" in arguments, tally)
     labels = [suite for suite in suites if suite not in ("lint", "tidy", "cluster")]
     tags = "long" if "long" in suites else ""
-    # Side by side, because the tests on the local Kubernetes mostly wait.
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        running = [pool.submit(ctest, labels)] if labels else []
-        if "cluster" in suites:
-            running.append(pool.submit(go_test, tags, [f"-skip={MEASURES_SPEED}", "./..."]))
-        for future in running:
-            tally.merge(future.result())
+    # Side by side, because the tests on the local Kubernetes mostly wait. Each Go package has a cluster of its own.
+    lanes = [[], []]
+    if labels:
+        lanes[0].append(lambda: ctest(labels))
     if "cluster" in suites:
-        tally.merge(go_test(tags, [f"-run={MEASURES_SPEED}", "./e2e"]))
+        lanes[0].append(lambda: go_test(tags, [f"-skip={MEASURES_SPEED}", *packages_but(END_TO_END)]))
+        lanes[1].append(lambda: go_test(tags, [f"-skip={MEASURES_SPEED}", END_TO_END]))
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for tallies in pool.map(lambda lane: [run() for run in lane], lanes):
+            for done in tallies:
+                tally.merge(done)
+    if "cluster" in suites:
+        tally.merge(go_test(tags, [f"-run={MEASURES_SPEED}", END_TO_END]))
     # Once more, because the beginning of a long output may be out of sight.
     for word, names in (("skipped", tally.skipped), ("FAILED", tally.failed)):
         for name in names:

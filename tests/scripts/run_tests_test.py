@@ -22,6 +22,13 @@ class Arguments(unittest.TestCase):
         self.assertEqual(run_tests.suites_of(["slow", "--changed"]), ["slow"])
 
 
+class Packages(unittest.TestCase):
+    def test_but_one_are_all_others(self):
+        others = run_tests.packages_but(run_tests.END_TO_END)
+        self.assertIn("sailor.dev/tests/chart", others)
+        self.assertNotIn(run_tests.END_TO_END, others)
+
+
 class Reasons(unittest.TestCase):
     def test_of_a_go_test_are_its_own_messages_and_not_the_logs_of_programs(self):
         output = "=== RUN TestStorm\n    storm_test.go:51: to repeat: go test\n    storm_test.go:88: the job is gone\n        msg=planned\n--- FAIL: TestStorm"
