@@ -17,7 +17,7 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # for the sanitizers: the laws of the plan
 find_program(SAILOR_CCACHE ccache)
 if(SAILOR_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1
-      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${SAILOR_CCACHE}")
+      "CCACHE_SLOPPINESS=pch_defines,time_macros" "${SAILOR_CCACHE}")
 endif()
 
 add_library(sailor_options INTERFACE)
