@@ -25,7 +25,7 @@
 #include "trainer/agent/peer_watch.h"
 #include "trainer/agent/worker_process.h"
 #include "trainer/checkpoint/claims.h"
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 #include "trainer/comm/rendezvous.h"
 
 namespace sailor::trainer {

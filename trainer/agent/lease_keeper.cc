@@ -9,7 +9,7 @@
 #include "core/protocol/lease.h"
 #include "trainer/agent/post_to_operator.h"
 #include "trainer/checkpoint/claims.h"
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 
 namespace sailor::trainer {
 LeaseKeeper::LeaseKeeper(AgentCredentials* credentials, std::function<void(const Lease&)> on_renewal)

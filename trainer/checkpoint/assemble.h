@@ -2,7 +2,7 @@
 // shards.
 #pragma once
 
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 
 namespace sailor::trainer {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 
 namespace sailor::trainer {
 

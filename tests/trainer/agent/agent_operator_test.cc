@@ -19,7 +19,7 @@
 #include "tests/trainer/support/agents.h"
 #include "tests/trainer/support/http.h"
 #include "trainer/checkpoint/claims.h"
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 
 namespace sailor::trainer::testing {
 namespace {

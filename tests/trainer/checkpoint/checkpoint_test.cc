@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "tests/trainer/support/assignments.h"
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 #include "trainer/checkpoint/writer.h"
 
 namespace sailor::trainer {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/trainer/support/assignments.h"
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 #include "trainer/checkpoint/writer.h"
 
 namespace sailor::trainer {

@@ -6,7 +6,7 @@
 
 #include "core/model/job_json.h"
 #include "tests/trainer/support/assignments.h"
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 #include "trainer/weights/hugging_face_config.h"
 #include "trainer/weights/hugging_face_model.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 #include "trainer/checkpoint/saved_shard.h"
 
 namespace sailor::trainer {

@@ -14,7 +14,7 @@
 
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/worker_threads.h"
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 
 namespace sailor::trainer::testing {
 namespace {

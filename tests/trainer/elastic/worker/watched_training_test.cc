@@ -7,7 +7,7 @@
 
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/worker_threads.h"
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 #include "trainer/weights/import_export.h"
 
 namespace sailor::trainer::testing {

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/folders.h"
 
 #include <algorithm>
 #include <cstring>
