@@ -6,7 +6,7 @@
 
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/training.h"
-#include "trainer/checkpoint/saved_shard.h"
+#include "trainer/checkpoint/shard_tensors.h"
 #include "trainer/comm/nccl.h"
 #include "trainer/device/device.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "trainer/checkpoint/folders.h"
-#include "trainer/checkpoint/saved_shard.h"
+#include "trainer/checkpoint/shard_tensors.h"
 
 namespace sailor::trainer {
 namespace {

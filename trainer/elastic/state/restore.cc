@@ -9,7 +9,7 @@
 
 #include "core/log/log.h"
 #include "trainer/checkpoint/assemble.h"
-#include "trainer/checkpoint/saved_shard.h"
+#include "trainer/checkpoint/shard_tensors.h"
 #include "trainer/comm/communication_error.h"
 #include "trainer/step/cannot_train.h"
 #include "trainer/weights/initial_weights.h"

@@ -10,7 +10,7 @@
 
 #include "core/log/log.h"
 #include "core/model/checkpoint_interval.h"
-#include "trainer/checkpoint/saved_shard.h"
+#include "trainer/checkpoint/shard_tensors.h"
 
 namespace sailor::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/saved_shard.h"
+#include "trainer/checkpoint/shard_tensors.h"
 
 #include <algorithm>
 
