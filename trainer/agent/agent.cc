@@ -24,7 +24,7 @@
 #include "trainer/agent/lease_keeper.h"
 #include "trainer/agent/peer_watch.h"
 #include "trainer/agent/worker_process.h"
-#include "trainer/checkpoint/claims.h"
+#include "trainer/checkpoint/folder_claims.h"
 #include "trainer/checkpoint/folders.h"
 #include "trainer/comm/rendezvous.h"
 

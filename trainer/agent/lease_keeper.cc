@@ -8,7 +8,7 @@
 #include "core/protocol/endpoints.h"
 #include "core/protocol/lease.h"
 #include "trainer/agent/post_to_operator.h"
-#include "trainer/checkpoint/claims.h"
+#include "trainer/checkpoint/folder_claims.h"
 #include "trainer/checkpoint/folders.h"
 
 namespace sailor::trainer {

@@ -18,7 +18,7 @@
 #include "core/protocol/lease.h"
 #include "tests/trainer/support/agents.h"
 #include "tests/trainer/support/http.h"
-#include "trainer/checkpoint/claims.h"
+#include "trainer/checkpoint/folder_claims.h"
 #include "trainer/checkpoint/folders.h"
 
 namespace sailor::trainer::testing {

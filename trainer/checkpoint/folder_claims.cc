@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/claims.h"
+#include "trainer/checkpoint/folder_claims.h"
 
 #include <cerrno>
 #include <cstring>
