@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "trainer/device/allocation.h"
+#include "trainer/device/allocation_failure.h"
 #include "trainer/device/cuda_flags.h"
 
 namespace sailor::trainer {

@@ -9,7 +9,7 @@
 
 #include "core/log/log.h"
 #include "trainer/comm/communication_error.h"
-#include "trainer/device/allocation.h"
+#include "trainer/device/allocation_failure.h"
 #include "trainer/device/device.h"
 #include "trainer/elastic/state/state_transfer.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/log/log.h"
 #include "trainer/comm/communication_error.h"
-#include "trainer/device/allocation.h"
+#include "trainer/device/allocation_failure.h"
 #include "trainer/device/host_copies.h"
 #include "trainer/elastic/state/state_transfer.h"
 

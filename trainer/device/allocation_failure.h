@@ -1,4 +1,4 @@
-// What to do where memory may run out and the work can be given up.
+// Runs work that can be given up if memory runs out.
 #pragma once
 
 #include <new>
@@ -9,8 +9,8 @@
 
 namespace sailor::trainer {
 
-// Calls work(). Returns nothing if it ends, or says why if memory cannot be allocated. LibTorch throws c10::Error then,
-// on CPUs and GPUs; other errors of LibTorch are treated alike.
+// Calls work(). Returns nothing if it succeeds, or says why memory could not be allocated. LibTorch throws c10::Error
+// then, on CPUs and GPUs. Any other c10::Error is reported in the same way. Other exceptions pass through.
 template <class Work>
 std::optional<std::string> allocation_failure(Work work) {
   try {
