@@ -8,7 +8,7 @@
 
 #include "core/log/log.h"
 #include "trainer/comm/communication_error.h"
-#include "trainer/elastic/protocol/vote.h"
+#include "trainer/elastic/protocol/end_of_generation.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {

@@ -5,9 +5,9 @@
 #include "core/protocol/claim.h"
 #include "operator/protocol/fencing.h"
 #include "trainer/elastic/protocol/agent_rule.h"
+#include "trainer/elastic/protocol/end_of_generation.h"
 #include "trainer/elastic/protocol/state_report.h"
 #include "trainer/elastic/protocol/transfers.h"
-#include "trainer/elastic/protocol/vote.h"
 #include "trainer/elastic/protocol/worker_machine.h"
 
 namespace sailor::trainer::exploration {

@@ -1,4 +1,4 @@
-// Evaluates the vote at the end of a step.
+// The rule by which the votes at the end of a step (Vote in step/training_step.h) end a generation.
 #pragma once
 
 namespace sailor::trainer {
