@@ -17,7 +17,7 @@
 #include "trainer/elastic/worker/downtime.h"
 #include "trainer/elastic/worker/generation.h"
 #include "trainer/elastic/worker/generation_checkpoints.h"
-#include "trainer/elastic/worker/probe.h"
+#include "trainer/elastic/worker/speed_probe.h"
 #include "trainer/elastic/worker/status_reporter.h"
 #include "trainer/step/cannot_train.h"
 
@@ -117,7 +117,7 @@ class Worker {
   }
 
   void begin_generation() {
-    probe_.reset();
+    speed_probe_.reset();
     mailbox_.disarm_interrupt();
     mailbox_.stop_listening();
     assignment_ = next_generation_.take();
@@ -156,7 +156,7 @@ class Worker {
     preparations_.destroy_ended();
     held_ = {};
     finish_files();
-    probe_.emplace([this](double seconds) { status_reporter_.note_probe(seconds); });
+    speed_probe_.emplace([this](double seconds) { status_reporter_.note_probe(seconds); });
   }
 
   // Writes the files of a checkpoint that the job has in progress, because the pod may be deleted once it is released.
@@ -361,7 +361,7 @@ class Worker {
   double step_seconds_ = 0;     // mean of the last few steps; 0: no step was done here
   bool is_first_step_ = false;  // the next step is the first of its generation
   bool is_closed_ = false;
-  std::optional<Probe> probe_;  // set while the worker is released; its thread uses `status_reporter_`
+  std::optional<SpeedProbe> speed_probe_;  // set while the worker is released; its thread uses `status_reporter_`
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "trainer/elastic/worker/probe.h"
+#include "trainer/elastic/worker/speed_probe.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -55,7 +55,7 @@ void wait_until(std::chrono::steady_clock::time_point time, const std::stop_toke
 
 }  // namespace
 
-Probe::Probe(std::function<void(double seconds)> report)
+SpeedProbe::SpeedProbe(std::function<void(double seconds)> report)
     : thread_([report = std::move(report), threads = at::get_num_threads()](const std::stop_token& stop) {
         set_cpu_threads(threads);  // LibTorch keeps their number by thread
         while (!stop.stop_requested()) {
