@@ -9,7 +9,7 @@
 #include "core/model/check.h"
 #include "trainer/device/device.h"
 #include "trainer/device/host_memory.h"
-#include "trainer/elastic/preparation/supported.h"
+#include "trainer/elastic/preparation/supported_settings.h"
 #include "trainer/elastic/protocol/command.h"
 #include "trainer/step/cannot_train.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/elastic/preparation/supported.h"
+#include "trainer/elastic/preparation/supported_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
