@@ -9,7 +9,7 @@ class UntimedWork : public Work {
  public:
   UntimedWork(std::unique_ptr<Work> work, Stopwatch& watch) : work_(std::move(work)), watch_(watch) {}
   void wait() override {
-    const Pause pause(watch_);
+    const PausedStopwatch paused(watch_);
     work_->wait();
   }
 
@@ -20,7 +20,7 @@ class UntimedWork : public Work {
 
 template <class Start>
 std::unique_ptr<Work> untimed(Stopwatch& watch, Start start) {
-  const Pause pause(watch);
+  const PausedStopwatch paused(watch);
   return std::make_unique<UntimedWork>(start(), watch);
 }
 
@@ -39,7 +39,7 @@ std::unique_ptr<Work> UntimedGroup::start_all_gather(const at::Tensor& input, co
 }
 
 void UntimedGroup::all_reduce_max(const at::Tensor& tensor) {
-  const Pause pause(watch_);
+  const PausedStopwatch paused(watch_);
   group_->all_reduce_max(tensor);
 }
 

@@ -40,14 +40,14 @@ class Stopwatch {
 
 // Lets the watch run while this object exists. After an exception it leaves the watch alone, because a GPU that failed
 // fails at each further call.
-class Running {
+class RunningStopwatch {
  public:
-  explicit Running(Stopwatch& watch) : watch_(watch) { watch_.start(); }
-  ~Running() noexcept(false) {
+  explicit RunningStopwatch(Stopwatch& watch) : watch_(watch) { watch_.start(); }
+  ~RunningStopwatch() noexcept(false) {
     if (std::uncaught_exceptions() == exceptions_) watch_.stop();
   }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  RunningStopwatch(const RunningStopwatch&) = delete;
+  RunningStopwatch& operator=(const RunningStopwatch&) = delete;
 
  private:
   Stopwatch& watch_;
@@ -55,16 +55,16 @@ class Running {
 };
 
 // Stops the watch, if it runs, while this object exists. After an exception the watch stays stopped.
-class Pause {
+class PausedStopwatch {
  public:
-  explicit Pause(Stopwatch& watch) : watch_(watch.runs() ? &watch : nullptr) {
+  explicit PausedStopwatch(Stopwatch& watch) : watch_(watch.runs() ? &watch : nullptr) {
     if (watch_ != nullptr) watch_->stop();
   }
-  ~Pause() noexcept(false) {
+  ~PausedStopwatch() noexcept(false) {
     if (watch_ != nullptr && std::uncaught_exceptions() == exceptions_) watch_->start();
   }
-  Pause(const Pause&) = delete;
-  Pause& operator=(const Pause&) = delete;
+  PausedStopwatch(const PausedStopwatch&) = delete;
+  PausedStopwatch& operator=(const PausedStopwatch&) = delete;
 
  private:
   Stopwatch* watch_;

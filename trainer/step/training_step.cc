@@ -160,13 +160,13 @@ void TrainingStep::execute(const Operation& operation, const Source& source, Pip
     case OperationKind::kReceiveGradient:
       return messages.reach(operation);
     case OperationKind::kForward: {
-      const Running running(groups_.own_passes());
+      const RunningStopwatch running(groups_.own_passes());
       return forward(operation, source);
     }
     case OperationKind::kSendActivation:
       return messages.send(operation, taken(inputs_, operation.microbatch));
     case OperationKind::kBackward: {
-      const Running running(groups_.own_passes());
+      const RunningStopwatch running(groups_.own_passes());
       return backward(operation);
     }
     case OperationKind::kSendGradient:

@@ -38,7 +38,7 @@ std::optional<double> measure(const FixedWork& work, const std::stop_token& stop
   multiply(work.unmeasured_products);
   Stopwatch watch(compute_device());
   {
-    const Running running(watch);
+    const RunningStopwatch running(watch);
     multiply(work.products);
   }
   wait_for_compute_device();
