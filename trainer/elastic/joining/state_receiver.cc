@@ -56,7 +56,7 @@ bool IncomingStream::run(StreamLink& link) {
   try {
     while (!is_stopped_) {
       const StreamHeader header = link.receive_header();
-      if (header.is_sign_of_life()) continue;
+      if (header.is_heartbeat()) continue;
       check_order(header);
       header.is_step() ? apply_step(header, link) : receive_shards(header, link);
       held_.first_loss = header.first_loss;

@@ -14,8 +14,8 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::seconds kSign{1};  // a header is sent at least this often
-constexpr std::int64_t kMostStates = 2;   // the queue may grow to this many times the streamed state, or to kLeastLimit
+constexpr std::chrono::seconds kHeartbeat{1};  // a header is sent at least this often
+constexpr std::int64_t kMostStates = 2;  // the queue may grow to this many times the streamed state, or to kLeastLimit
 constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: steps of a small model take almost no time
 
 }  // namespace
@@ -132,7 +132,7 @@ void StateStream::send_messages(StreamLink& link) {
     std::optional<Message> message = next();
     if (!message) return;
     link.send_header(message->header);
-    if (message->header.is_sign_of_life()) continue;
+    if (message->header.is_heartbeat()) continue;
     if (message->wait_until_copied) message->wait_until_copied();
     for (const at::Tensor& tensor : message->tensors) link.send(tensor);
     link.await_acknowledgement(message->elements);
@@ -150,14 +150,14 @@ void StateStream::note_lost(const std::string& why) {
   log_info("receiver of state lost", {{"why", why}});
 }
 
-// Returns the next message: a queued step, else a shard if the pace allows one, else a sign of life after kSign.
+// Returns the next message: a queued step, else a shard if the pace allows one, else a heartbeat after kHeartbeat.
 // Returns nothing after stop().
 std::optional<StateStream::Message> StateStream::next() {
-  const auto sign_at = Clock::now() + kSign;
+  const auto heartbeat_at = Clock::now() + kHeartbeat;
   while (true) {
     std::unique_lock lock(mutex_);
     const bool has_more = sent_shards_ < std::ssize(shards_) && !has_last_ && !pace_.is_paused();
-    changed_.wait_until(lock, has_more ? std::min(next_shard_at_, sign_at) : sign_at,
+    changed_.wait_until(lock, has_more ? std::min(next_shard_at_, heartbeat_at) : heartbeat_at,
                         [&] { return is_stopped_ || !queue_.empty(); });
     if (is_stopped_) return std::nullopt;
     if (!queue_.empty()) return queue_.front();
@@ -171,7 +171,7 @@ std::optional<StateStream::Message> StateStream::next() {
 void StateStream::rest() {
   const auto spent = Clock::now() - shard_began_;
   const auto pause = std::chrono::duration_cast<Clock::duration>(spent * (1 / pace_.share() - 1));
-  next_shard_at_ = Clock::now() + std::min<Clock::duration>(pause, kSign);
+  next_shard_at_ = Clock::now() + std::min<Clock::duration>(pause, kHeartbeat);
 }
 
 // Copies the next shard as it is now. Returns nothing if a step has been queued meanwhile, because its gradients must
@@ -194,7 +194,7 @@ std::optional<StateStream::Message> StateStream::next_shard() {
     message->wait_until_copied = end_of_work_given();
     ++sent_shards_;
   });
-  if (!trains) next_shard_at_ = shard_began_ + kSign;
+  if (!trains) next_shard_at_ = shard_began_ + kHeartbeat;
   return message;
 }
 

@@ -13,7 +13,7 @@ namespace sailor::trainer {
 
 // The header of a message. It announces new shards (known_shards < sent_shards), whose weights and moments follow, or a
 // step that all workers have voted for (known_shards == sent_shards), with the gradients of the shards that the
-// receiver has. Without any shards it is a sign of life, which nothing follows.
+// receiver has. Without any shards it is a heartbeat, which nothing follows.
 struct StreamHeader {
   std::int64_t step = 0;        // the step that the new shards contain, or the step of the gradients
   std::int64_t updated_by = 0;  // the generation that made the last update of the new shards
@@ -24,7 +24,7 @@ struct StreamHeader {
   int sent_shards = 0;          // number of shards that it has after this message
   bool is_last = false;         // all workers have agreed that the generation ends with this step
 
-  [[nodiscard]] bool is_sign_of_life() const { return sent_shards == 0; }
+  [[nodiscard]] bool is_heartbeat() const { return sent_shards == 0; }
   [[nodiscard]] bool is_step() const { return sent_shards > 0 && known_shards == sent_shards; }
 };
 

@@ -394,11 +394,11 @@ TEST_F(StateStreaming, NoShardIsSentInTheStepAfterASlowOne) {
   train_step(kSlow);
   streams_->add(shards_, sources_end());
   StreamLink receiver = joining_end();
-  EXPECT_TRUE(receiver.receive_header().is_sign_of_life());
+  EXPECT_TRUE(receiver.receive_header().is_heartbeat());
   train_step(kUsual);
   while (true) {
     const StreamHeader header = receiver.receive_header();
-    if (header.is_sign_of_life()) continue;
+    if (header.is_heartbeat()) continue;
     EXPECT_EQ(header.sent_shards, 1);
     break;
   }
