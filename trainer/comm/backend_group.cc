@@ -76,7 +76,7 @@ class WatchedCollective : public BackendWork {
 
   void wait() override {
     BackendWork::wait();
-    watched_.replace(completion_of_work_given_to(exchange().tensors.front().device()));
+    watched_.replace(poller_of_given_work(exchange().tensors.front().device()));
     is_waited_for_ = true;
   }
 

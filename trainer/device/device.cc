@@ -24,6 +24,12 @@ at::Device& device() {
   return device;
 }
 
+std::shared_ptr<c10::Event> mark_of_given_work(at::Device gpu) {
+  auto event = std::make_shared<c10::Event>(gpu.type());
+  event->record(c10::impl::VirtualGuardImpl(gpu.type()).getStream(gpu));
+  return event;
+}
+
 }  // namespace
 
 at::Device compute_device() { return device(); }
@@ -51,11 +57,14 @@ bool use_gpu(int index) {
   return true;
 }
 
-std::function<bool()> completion_of_work_given_to(at::Device device) {
+std::function<bool()> poller_of_given_work(at::Device device) {
   if (device.is_cpu()) return nullptr;
-  const auto event = std::make_shared<c10::Event>(device.type());
-  event->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
-  return [event] { return event->query(); };
+  return [given = mark_of_given_work(device)] { return given->query(); };
+}
+
+std::function<void()> waiter_for_given_work() {
+  if (compute_device().is_cpu()) return nullptr;
+  return [given = mark_of_given_work(compute_device())] { given->synchronize(); };
 }
 
 void wait_for_compute_device() {

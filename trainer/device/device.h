@@ -34,9 +34,13 @@ enum class DeviceChoice {
 // GPU and it cannot compute: training on the CPU instead would cost days at the price of a GPU.
 Result<void> use_device(DeviceChoice choice, int gpu);
 
-// Returns a function that tells whether the device has done all work that this thread has given it so far. Any thread
-// may call the function, and it throws if the device has failed. Returns null for the CPU, which works at once.
-std::function<bool()> completion_of_work_given_to(at::Device device);
+// The next two functions concern all work that this thread has given a device before the call. They return null for the
+// CPU, which works at once. Any thread may call the function that they return.
+//
+// Returns a function that says whether the device has done this work. It throws if the device has failed.
+std::function<bool()> poller_of_given_work(at::Device device);
+// Returns a function that waits until the compute device has done this work. It may be called once.
+std::function<void()> waiter_for_given_work();
 
 // Waits until the compute device has done all work that this thread has given it.
 void wait_for_compute_device();

@@ -67,14 +67,6 @@ class StreamCopies : public HostCopies {
 
 std::unique_ptr<HostCopies> host_copies_of_compute_device() { return std::make_unique<StreamCopies>(compute_device()); }
 
-std::function<void()> end_of_work_given() {
-  const at::Device device = compute_device();
-  if (device.is_cpu()) return nullptr;
-  const auto given = std::make_shared<c10::Event>(device.type());
-  given->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
-  return [given] { given->synchronize(); };
-}
-
 at::Tensor on_compute_device(const at::Tensor& host) {
   if (compute_device().is_cpu()) return host.clone();
   const at::Tensor pinned = pinned_memory_for(host);

@@ -36,10 +36,6 @@ class HostCopies {
 // Returns the copies of the compute device, which is a GPU. Each thread that copies has its own.
 std::unique_ptr<HostCopies> host_copies_of_compute_device();
 
-// Returns a function that waits until the compute device has done all work that this thread has given it so far. Any
-// thread may call it, once. Returns null on a CPU, which works at once.
-std::function<void()> end_of_work_given();
-
 // Returns a copy of a tensor in host memory on the compute device. On a GPU the host does not wait for the copy.
 at::Tensor on_compute_device(const at::Tensor& host);
 

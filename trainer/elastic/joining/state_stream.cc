@@ -8,7 +8,7 @@
 #include "core/log/log.h"
 #include "trainer/comm/communication_error.h"
 #include "trainer/device/allocation_failure.h"
-#include "trainer/device/host_copies.h"
+#include "trainer/device/device.h"
 #include "trainer/elastic/state/state_transfer.h"
 
 namespace sailor::trainer {
@@ -54,7 +54,7 @@ void StateStream::before_update(const HeldState& held) {
       add(step_, held.gradients.at(shard.layer_state),
           spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
     }
-    step_.wait_until_copied = end_of_work_given();
+    step_.wait_until_copied = waiter_for_given_work();
   });
   if (!failure) return;
   step_ = {};
@@ -191,7 +191,7 @@ std::optional<StateStream::Message> StateStream::next_shard() {
                        .known_shards = sent_shards_,
                        .sent_shards = sent_shards_ + 1};
     for (const at::Tensor& tensor : tensors_of(state)) add(*message, tensor, spans_of(state.layout, shard.slices));
-    message->wait_until_copied = end_of_work_given();
+    message->wait_until_copied = waiter_for_given_work();
     ++sent_shards_;
   });
   if (!trains) next_shard_at_ = shard_began_ + kHeartbeat;
