@@ -29,8 +29,8 @@ class LeaseKeeper {
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
-  void keep(const Assignment& assignment);  // renews also the lease of this generation from now on, if it needs one
-  void forget_before(std::int64_t generation);
+  void keep(const Assignment& assignment);      // from now on also renews the lease of this generation, if it needs one
+  void forget_before(std::int64_t generation);  // no longer renews the leases of older generations than this one
   void set_callback(const std::string& callback);  // URL of the operator for the next questions
 
  private:

@@ -9,8 +9,8 @@ namespace sailor::trainer {
 
 class PeriodicTask {
  public:
-  // A call starts one period after the previous call started, or at once if the previous call took longer than a
-  // period. Missed calls are not repeated.
+  // The first call starts at once. A call starts one period after the previous call started, or at once if the previous
+  // call took longer than a period. Missed calls are not repeated. The destructor waits for a call that has begun.
   PeriodicTask(std::chrono::milliseconds period, std::function<void()> task);
 
  private:

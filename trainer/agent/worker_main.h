@@ -8,9 +8,9 @@
 
 namespace sailor::trainer {
 
-// `channel` is the descriptor of the worker's end of the channel. The function runs until the worker is done and the
-// agent has closed its end. If the agent dies, the process ends at once, whatever it is doing, because nothing else
-// could stop it. The function does not return.
+// Runs the worker loop, then waits until the agent has closed its end of the channel, and ends the process with status
+// 0. The function does not return. `channel` is the descriptor of the worker's end. If the agent dies, the process ends
+// at once, whatever it is doing, because nothing else could stop it.
 void serve_agent(const WorkerSettings& settings, int channel);
 
 // Reports to the agent that this worker cannot train and why, in place of serve_agent(). Returns when the agent has

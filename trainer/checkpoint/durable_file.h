@@ -16,6 +16,7 @@ inline std::span<const std::byte> bytes_of(const std::vector<float>& values) {
   return std::as_bytes(std::span(values));
 }
 
+// Writes the parts one after the other, and makes the folder if there is none. Fails with kUnavailable.
 Result<void> write_durably(const std::filesystem::path& file, const std::vector<std::span<const std::byte>>& parts);
 
 }  // namespace sailor::trainer

@@ -20,6 +20,7 @@
 
 namespace sailor::trainer {
 
+// What a complete checkpoint consists of.
 struct Manifest {
   std::int64_t step = 0;
   double first_loss = 0;
@@ -55,7 +56,8 @@ std::vector<std::filesystem::path> checkpoints_of_last_run(const std::string& pa
 // Returns how long ago a checkpoint was completed, by the clock of the file system; 0 if it was deleted since.
 std::chrono::seconds age_of_checkpoint(const std::filesystem::path& step_folder);
 
-// Deletes all complete checkpoints except the newest `keep`, and incomplete ones older than the newest complete one.
+// Deletes all complete checkpoints except the newest `keep`, at least one, and incomplete ones older than the newest
+// complete one. A checkpoint that cannot be deleted stays until the next call.
 void delete_old_checkpoints(const std::filesystem::path& folder, int keep);
 
 // Deletes incomplete checkpoints of steps before this one.

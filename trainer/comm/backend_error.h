@@ -18,7 +18,8 @@ enum class UntypedErrors { kMeanLostPeer, kMeanWrongArguments };
 // everything else, which may be due to a peer, as CommunicationError. The message has one line.
 [[noreturn]] void throw_translated(const std::string& doing, const std::exception& error, UntypedErrors untyped);
 
-// Connects, or waits, and translates the exceptions of the backend.
+// Returns what `action` returns, and translates the exceptions that it throws. The action connects, or waits for an
+// exchange. `doing` says so, for the message.
 template <class Action>
 auto translate_errors(const std::string& doing, Action action) {
   try {

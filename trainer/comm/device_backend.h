@@ -16,7 +16,7 @@ struct BackendMembership {
   int size = 1;                           // number of members
 };
 
-// Makes the backend of one group, without connecting it. Of the backend is expected what NCCL does:
+// Makes the backend of one group, without connecting it. The backend must behave as NCCL does:
 // * eagerConnectSingleDevice() connects. It blocks its caller until all members call it, and cannot be aborted.
 // * Collectives are started in order. A wait for one makes the device wait, not the host, and knows no timeout.
 // * abort() ends all collectives. An aborted collective looks complete, but its result is undefined. abort() may throw.

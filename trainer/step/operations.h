@@ -10,9 +10,10 @@ namespace sailor::trainer {
 
 struct WorkerSchedule {
   std::vector<Operation> operations;
-  // One entry per operation, 0 for all but passes that need a message. The message shows that its sender has done all
-  // passes that precede it in the sender's list, and so has received the messages that these needed. The entry is how
-  // many messages of this worker that are, without those of earlier entries.
+  // One entry per operation; 0 for an operation that is not a pass or needs no message. A message also acknowledges
+  // messages in the other direction: its sender has done all passes before it in the sender's list, so it has received
+  // the messages that those passes needed. The entry is the number of this worker's messages to that sender that are
+  // acknowledged in this way and were not acknowledged before.
   std::vector<int> acknowledged;
   // The replicas that messages connect with this one, directly or by way of others, and itself: [stage], ascending. All
   // of them have the same entry.

@@ -19,7 +19,7 @@ struct MessageShape {
   bool is_sequence_parallel = false;  // each worker of a tensor-parallel group has only a part of the tokens
 };
 
-// A send returns at once. A receive is posted at its place in the list of operations, or some receives earlier; the
+// A send returns at once. A receive is posted kReceivesAhead receives before its place in the list of operations; the
 // pass that needs its message takes it. So messages travel while this worker computes what does not need them, and a
 // sender that has to wait for a receive never waits for longer than if each receive waited for its message. Every
 // element goes once from one tensor-parallel group to the other, even if they differ in size (activation_resharding.h).
@@ -32,7 +32,8 @@ class PipelineMessages {
                    const std::vector<Operation>& operations);
 
   void send(const Operation& operation, const at::Tensor& tensor);
-  // Call it for every receive, in the order of the operations.
+  // Tells that the worker has reached this receive in the list of operations, so that the next ones are posted. Call it
+  // for every receive, in the order of the operations.
   void reach(const Operation& receive);
   // Waits for the message that the pass needs. The list of operations has its receive earlier. `acknowledged` is the
   // pass's entry in WorkerSchedule: the memory of so many messages to the same peer is freed.

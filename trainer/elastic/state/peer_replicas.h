@@ -1,4 +1,4 @@
-// PeerReplicas: decides which worker keeps a replica of which slices for a peer, so that each slice is on two nodes.
+// Peer replicas: decides which worker keeps a replica of which slices for a peer, so that each slice is on two nodes.
 // The plan is a pure function without tensors.
 #pragma once
 

@@ -1,4 +1,4 @@
-// StateTransfer: sends transfer units from worker to worker, from memory to memory. protocol/transfers.h plans the
+// State transfer: sends transfer units from worker to worker, from memory to memory. protocol/transfers.h plans the
 // moves.
 #pragma once
 
