@@ -15,7 +15,8 @@ namespace sailor {
 bool changes_job(const kube::Json* before, const kube::Json* now);
 // Returns whether anything but the status of a GpuPool has changed.
 bool changes_pool(const kube::Json* before, const kube::Json* now);
-// Returns whether another job, or this one, could plan differently because of the node.
+// Returns whether any job could decide differently because of the node: its GPUs, labels, taints or readiness have
+// changed, or somebody deletes it.
 bool changes_capacity_of_node(const kube::Json* before, const kube::Json* now);
 // Returns whether the pod uses GPUs that it did not use before, on any node, or no longer uses some.
 bool changes_gpu_use(const kube::Json* before, const kube::Json* now);

@@ -90,7 +90,9 @@ bool replace_node(ClusterView& view, const kube::Json& node);
 std::map<std::string, int> gpus_used_by(const std::vector<kube::Object>& pods_of_a_node);
 // A claim and its pod use the same GPUs, so the larger of the two numbers counts.
 void add_claim(NodeView& node, const Claim& claim);
+// Counts the pod if it has GPUs and waits for a new node of its pool. Other pods change nothing.
 void count_awaited_node(std::map<PoolKey, AwaitedNodes>& awaited_of, const kube::Json& pod);
+// Of two refusals of one pool, the one that holds for longer stays.
 void add_refusal(std::map<PoolKey, PoolRefusal>& refusals, const PoolRefusal& refusal);
 
 // The nodes of a pool that the view has, and their GPUs.

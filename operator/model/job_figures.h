@@ -1,4 +1,4 @@
-// What people want to know of a job and its status does not say in one field.
+// The figures of a job that the operator's pages and the command line show and that no single field of the status has.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@ const PlanStatus* plan_in_use(const JobStatus& status);  // the plan whose GPUs 
 // The condition that says best what the job does or waits for.
 const ConditionStatus* main_condition(const JobStatus& status);
 
+// Empty: unknown, for example because the job has not done a step yet.
 std::optional<std::int64_t> total_steps(const JobStatus& status);
 std::optional<std::int64_t> measured_tokens_per_second(const JobStatus& status);
 std::optional<Seconds> time_left(const JobStatus& status);       // if the job goes on as fast as now
-std::optional<double> speed_over_plan(const JobStatus& status);  // the measured speed over the planned one
-std::optional<double> useful_part(const JobStatus& status);      // of the elapsed time
+std::optional<double> speed_over_plan(const JobStatus& status);  // the measured tokens per second over the planned ones
+std::optional<double> useful_part(const JobStatus& status);      // of the elapsed time, from 0 to 1
 
 }  // namespace sailor

@@ -1,4 +1,4 @@
-// A job as everybody who may read it sees it: its name and its status.
+// A TrainingJob as the operator's pages and the command line read it from the API server: its name and its status.
 #pragma once
 
 #include "operator/kube/object.h"

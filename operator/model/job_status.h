@@ -28,21 +28,21 @@ struct PlanStatus {
   std::map<PoolKey, int> gpus;
   double iteration_seconds = 0;  // an estimate, like the three fields below
   std::int64_t tokens_per_second = 0;
-  double cost_per_iteration = 0;
-  double cost_per_hour = 0;
+  double cost_per_iteration = 0;  // dollars
+  double cost_per_hour = 0;       // dollars
 };
 
 // The newest progress that the trainers reported.
 struct StepStatus {
   std::int64_t step = 0;
-  double loss = 0;
-  double first_loss = 0;
+  double loss = 0;        // mean over the tokens of this step, in nats
+  double first_loss = 0;  // that of the job's first step
   std::optional<double> validation_loss;
-  std::int64_t steps_skipped = 0;
+  std::int64_t steps_skipped = 0;  // their gradients were not finite, so they were not applied
   std::int64_t tokens_per_second = 0;
-  std::int64_t tokens = 0;
-  std::int64_t last_checkpoint_step = 0;
-  std::int64_t steps_lost = 0;
+  std::int64_t tokens = 0;                // of all steps; a repeated step counts once
+  std::int64_t last_checkpoint_step = 0;  // 0: there is no complete checkpoint
+  std::int64_t steps_lost = 0;            // by all rescales
 };
 
 // The progress of the job and its cost so far.
@@ -72,7 +72,7 @@ std::string_view to_string(RescalePart part);  // "detect", "plan", ...
 
 // A rescale: the change from one generation to the next one that trains, or that releases the GPUs.
 struct RescaleStatus {
-  Time time;
+  Time time;  // when the newer generation was made
   Reason reason = Reason::kNotYetKnown;
   std::string message;
   std::int64_t from_generation = 0;
@@ -86,8 +86,8 @@ struct RescaleStatus {
   std::optional<double> stopped_seconds;  // the downtime; empty: the change releases the GPUs
   std::optional<std::int64_t> steps_lost;
   std::optional<StateSource> source;
-  std::optional<std::int64_t> streamed_bytes;
-  std::optional<std::int64_t> moved_bytes;
+  std::optional<std::int64_t> streamed_bytes;  // the state that workers received before the downtime
+  std::optional<std::int64_t> moved_bytes;     // the state that moved between workers during the downtime
 
   [[nodiscard]] bool is_in_progress() const { return !seconds && !is_withdrawn; }
 };

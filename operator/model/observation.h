@@ -67,7 +67,7 @@ struct PodView {
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 };
 
-// No decision depends on more unanswered polls than these.
+// No decision distinguishes higher numbers of unanswered polls, so a further one does not queue the job.
 inline constexpr int kHighestPollCount = 5;
 
 // The results of polling an agent.
@@ -169,9 +169,9 @@ struct Observation {
   std::optional<TrustChange> trust_change;  // the newest one; empty: there was none
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
   std::shared_ptr<const ClusterView> cluster = std::make_shared<const ClusterView>();        // shared with other jobs
-  std::shared_ptr<const PoolHistories> histories = std::make_shared<const PoolHistories>();  // likewise
+  std::shared_ptr<const PoolHistories> histories = std::make_shared<const PoolHistories>();  // shared, too
   std::optional<QueueView> queue;                                           // empty: the job is in no queue of Kueue
-  std::shared_ptr<const Rivals> rivals = std::make_shared<const Rivals>();  // likewise; this job is one of them
+  std::shared_ptr<const Rivals> rivals = std::make_shared<const Rivals>();  // shared, too; this job is one of them
   std::shared_ptr<const ProfileBook> profiles;
   std::vector<PlanAnswer> answers;         // the planner's newest answers for this job
   std::map<GpuName, GpuSpeed> gpu_speeds;  // as the workers' reports show; Measurements sets it

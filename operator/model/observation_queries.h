@@ -53,8 +53,8 @@ std::optional<JobProgress> newest_progress(const Observation& observation);
 // Returns the price of the GPUs of all running pods of the job.
 double dollars_per_hour(const Observation& observation);
 
-// Returns by how much they are cheaper than on demand. The price on demand is that of a pool in the same zone, or else
-// the accelerator's list price. Pods whose price on demand is unknown save nothing.
+// Returns by how much the spot GPUs among them are cheaper than on demand. The price on demand is that of a pool in the
+// same zone, or else the accelerator's list price. Pods whose price on demand is unknown save nothing.
 double saved_dollars_per_hour(const Observation& observation);
 
 }  // namespace sailor

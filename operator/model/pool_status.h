@@ -20,7 +20,7 @@ struct PoolStatus {
   AwaitedNodes awaited;                         // zero pods: no job waits for a node of the pool
   std::optional<PoolRefusal> refusal;           // the last one that a record remembers
   std::optional<NodeHistory> history;           // absent: the pool has had no node that the operator used
-  Seconds node_lifetime;                        // expected by it; zero without a history
+  Seconds node_lifetime;                        // expected from the history; zero without one
   std::string message;                          // why the operator does not use the pool; empty: it does
   friend bool operator==(const PoolStatus&, const PoolStatus&) = default;
 };

@@ -31,22 +31,22 @@
 
 namespace sailor {
 
-// A plan for the same GPUs that the planner found beside the chosen one.
+// A plan that the planner found beside the chosen one, for the same cluster.
 struct OtherPlan {
   double iteration_seconds = 0;
-  double cost_per_iteration = 0;
+  double cost_per_iteration = 0;  // dollars
   int gpus = 0;
   friend bool operator==(const OtherPlan&, const OtherPlan&) = default;
 };
 
-// The part of the planner's estimate that the status shows.
+// The part of the planner's answer that the status, the pages and the metrics show. Costs are in dollars.
 struct PlanSummary {
   double iteration_seconds = 0;
   double tokens_per_second = 0;
   double gpu_cost_per_iteration = 0;
   double traffic_cost_per_iteration = 0;
   double cost_per_hour = 0;
-  double bound_ratio = 0;
+  double bound_ratio = 0;              // PlannedJob::bound_ratio(); 0: no bound is proved
   double failures_per_hour = 0;        // ExpectedLoss::failures_per_hour
   std::vector<OtherPlan> others = {};  // some that the planner found, the fastest first
   friend bool operator==(const PlanSummary&, const PlanSummary&) = default;
@@ -132,6 +132,7 @@ struct Forgone {
   Time change_at;    // when the job changes to it at the latest
   friend bool operator==(const Forgone&, const Forgone&) = default;
 
+  // Returns the time forgone until now.
   [[nodiscard]] Seconds until(Time now) const {
     return before_since + Seconds(share * std::max(0.0, seconds_between(since, now)));
   }

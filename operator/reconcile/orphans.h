@@ -1,6 +1,7 @@
 // Orphans: deletes what a deleted job has left and nothing owns (model/orphan.h): its pods, which would train on for
 // ever, its JobRecord, because of which a new job of the same name could not store its record, its Workloads, which
-// would keep quota, its credentials and its NetworkPolicy. A new job takes over a ConfigMap of that kind.
+// would keep quota, its credentials and its NetworkPolicy. An orphaned ConfigMap stays: a new job of the name takes it
+// over.
 #pragma once
 
 #include <mutex>

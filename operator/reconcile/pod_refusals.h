@@ -1,5 +1,5 @@
 // PodRefusals: remembers for each job the newest refusal of the API server to create one of its pods. It is kept in
-// memory only: an operator that starts tries again, and is told again.
+// memory only: an operator that starts tries again, and is told again. Any thread may call the functions.
 #pragma once
 
 #include <map>

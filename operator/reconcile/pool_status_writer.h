@@ -1,4 +1,5 @@
-// PoolStatusWriter: writes the status of each GpuPool that has changed, beside the reconciles of jobs.
+// PoolStatusWriter: writes the status of each GpuPool that has changed. One thread of OperatorRuntime calls it again
+// and again, beside the reconciles of jobs.
 #pragma once
 
 #include <chrono>

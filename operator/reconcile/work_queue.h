@@ -34,7 +34,8 @@ class WorkQueue {
   explicit WorkQueue(std::function<void(double)> waited = [](double) {}) : waited_(std::move(waited)) {}
 
   void add(const JobKey& key, Lane lane = Lane::kUrgent);
-  // Waits for at most a day. Of two delays, the earlier end counts; of two lanes, the urgent one.
+  // Adds the key after the delay, or after a day if that is shorter. If the key is added twice, the earlier time
+  // counts, and the urgent lane. Does not block.
   void add_after(const JobKey& key, std::chrono::milliseconds delay, Lane lane = Lane::kUrgent);
   // Adds the key after its back-off: 5 ms, doubling up to a minute, or after `at_least` if that is longer.
   void retry(const JobKey& key, std::chrono::milliseconds at_least = std::chrono::milliseconds(0));

@@ -23,7 +23,9 @@ struct PublishPlan {
 };
 // Writes the Secret with new credentials for the pods of the job, and their NetworkPolicy.
 struct ProtectJob {
-  std::string pod;  // the first pod to be created after that; empty: all pods exist
+  // The first pod to be created after that; empty: all pods exist. If the API server refuses the objects, that counts
+  // as a refusal of this pod (pod_refusals.h).
+  std::string pod;
   // Only the CAs that the pods trust are replaced, if there are credentials (TrustChange::keeps_certificates).
   bool keeps_certificates = false;
 };
@@ -51,6 +53,7 @@ struct UpdateCallback {
 struct AskPlanner {
   PlanQuestion question;
 };
+// Deletes the TrainingJob (spec.ttlSecondsAfterFinished).
 struct DeleteJob {};
 // Write a Workload of the job (model/workload.h).
 struct CreateWorkload {

@@ -34,12 +34,13 @@ std::optional<Disruption> find_disruption(const Observation& observation, const 
 // or its node is gone or about to be terminated. Returns nothing if all pods are ready or may still become ready.
 std::optional<Disruption> find_startup_disruption(const Observation& observation);
 
-// Requests another decision at the time from which a pod that leaves is watched because others still wait for it.
+// In an urgent change, the problem of a pod that leaves counts only if others still wait for the pod after some time.
+// Requests another decision at that time.
 PolicyResult requeue_at_rendezvous_limit(const Observation& observation);
 
-// Returns when the first pod of the generation may be gone that was given notice. A pod that is evicted has the grace
-// period of the eviction. Every other pod has kTerminationNotice, which counts from when the operator first saw that
-// its node is terminating, or from `noticed` if the node is gone.
+// Returns the first time at which a pod of the generation that was given notice may be gone. A pod that is evicted has
+// the grace period of the eviction. Every other pod has kTerminationNotice, which counts from when the operator first
+// saw that its node is terminating, or from `noticed` if the node is gone.
 Time first_end(const Observation& observation, const Generation& generation, Time noticed);
 
 // Returns when the operator observed the first sign of a disruption (a broken worker or an unanswered poll), or the

@@ -13,8 +13,9 @@ namespace sailor {
 std::optional<PolicyResult> respond_to_trainer_failure(const Observation& observation);
 
 // Applies to a failure that becomes known after the pod was left behind as unresponsive. The failure counts against
-// maxRestarts, and the pod's node may be used again. That of a pod that was to join others does not count, and its node
-// is avoided as after any failure to join. The generation stays.
+// maxRestarts, and the pod's node may be used again. The failure of a pod that never trained, because it was to join
+// others, does not count, and its node is avoided as after any failure to join. The generation stays. Fails the job if
+// maxRestarts is exceeded.
 std::optional<PolicyResult> count_late_failure(const Observation& observation);
 
 }  // namespace sailor

@@ -5,8 +5,9 @@
 
 namespace sailor {
 
-// Creates a pod for each slot that has no pod, if the slot's node exists and no stale pod runs on it. After a failure,
-// creates no pod before the restart delay has passed; after a refusal, not before it is time to try again.
+// Creates a pod for each slot that has no pod, if the slot's node exists and is not about to be terminated, and if
+// neither a stale pod nor a job of lower priority still uses its GPUs. After a failure, creates no pod before the
+// restart delay has passed; after a refusal, not before it is time to try again.
 void create_missing_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record);
 
 // Deletes the pods that have ended and the stale pods (is_stale()). Keeps the members that have finished all steps, and

@@ -30,7 +30,8 @@ class JobOutlook {
   DropOutcomes outcomes_;
 };
 
-// Counts the losses of nodes among the newest rescales of the job. One is saved if it cost at most the step in flight.
+// Counts the losses of nodes among the newest rescales of the job. The state counts as saved if a loss cost at most the
+// step in flight.
 DropOutcomes drop_outcomes(const std::vector<RescaleStatus>& rescales);
 
 }  // namespace sailor

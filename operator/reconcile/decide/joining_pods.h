@@ -9,8 +9,9 @@
 namespace sailor {
 
 // Applies while GenerationRecord::running is set. Withdraws the change if a joining pod is refused, fails or does not
-// start in time, or if the running generation is disrupted. The next decision then responds to that disruption. A
-// change whose new nodes do not all come is replaced by a better one that does without them, if there is one.
+// start in time, if the running generation is disrupted, if the spec has changed, or if another job is to have the GPUs
+// or the new nodes. The next decision then responds to that. A change whose new nodes do not all come is replaced by a
+// better one that does without them, if there is one.
 std::optional<PolicyResult> watch_joining_pods(const Observation& observation);
 
 }  // namespace sailor

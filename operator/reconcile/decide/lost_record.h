@@ -13,9 +13,10 @@ namespace sailor {
 // Returns the highest number of a generation that the status, the pods or the agents of the job mention; 0: none.
 std::int64_t highest_known_generation(const Observation& observation);
 
-// Applies to a job without a record that has had one, unless all its steps are done. Waits until every pod has answered
-// or is unresponsive, and then makes the next generation, of the pods that answer if a plan fits them. Every pod that
-// may live counts as an older generation of its own, because nothing says which pods train together.
+// Applies to a job without a record that has had one, unless all its steps are done, or it is to be suspended and has
+// nothing to save. Waits until every pod has answered or is unresponsive, and then makes the next generation, of the
+// pods that answer if a plan fits them. Every pod that may live counts as an older generation of its own, because
+// nothing says which pods train together.
 std::optional<PolicyResult> replace_lost_record(const Observation& observation);
 
 // Applies if an agent obeys a generation that the record does not know. Repeats the newest generation under a number

@@ -42,8 +42,8 @@ struct RemainingPlan {
   PlanLookup lookup;
 };
 
-// Looks up a plan for the pods that answer, without `lost_pods`, or for all nodes if no plan fits these pods. The
-// planner searches near `current` for the pods that answer, if there is one.
+// Looks up a plan for the pods that answer, without `lost_pods`, or for all nodes if no plan fits these pods. If
+// `current` is given, the planner searches for the plan of the pods only near it.
 RemainingPlan look_up_remaining_plan(const Observation& observation, const std::set<std::string>& lost_pods,
                                      const std::optional<Plan>& current);
 

@@ -19,7 +19,7 @@ struct PodStates {
   std::vector<OlderGeneration> older;  // in the order of GenerationRecord::older
 };
 
-// Returns whether an agent answers. It counts as unresponsive after two unanswered polls.
+// Returns whether an agent answers. It counts as unresponsive after two unanswered polls. Null: it was never polled.
 AgentContact contact_of(const AgentView* agent);
 
 // Returns after which time the lease of the older generation will have lapsed; 0: it has. Returns nothing as long as it

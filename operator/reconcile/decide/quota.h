@@ -21,7 +21,8 @@ int quota_of(const QueueView& queue);
 JobSpec spec_within_quota(const Observation& observation);
 
 // Returns the nodes of the flavors that the job has quota for. If it has quota for one flavor, these may have more GPUs
-// than that: the planner chooses, and heeds the total (spec_within_quota). Otherwise trimmed_to_quota().
+// than that: the planner chooses, and heeds the total (spec_within_quota). If it has quota for several, returns
+// trimmed_to_quota().
 std::vector<UsableNode> nodes_within_quota(const Observation& observation, std::vector<UsableNode> nodes);
 
 // Returns of each flavor nodes with no more GPUs than the job has quota for, those of its own pods first. Whatever plan

@@ -1,5 +1,5 @@
-// The slow GPUs in the record of a job: who gets in, who gets out, and what it means for the nodes that the job may
-// use.
+// The slow GPUs in the record of a job: when a GPU is entered or has recovered, and what that means for the nodes that
+// the job may use. stragglers.h decides whether the job changes its plan because of them.
 #pragma once
 
 #include <chrono>

@@ -24,7 +24,8 @@ struct StartingPlan {
 StartingPlan look_up_starting_plan(const Observation& observation, const NodeQuery& query);
 
 // Returns a result that asks the planner what is still to be asked, and says in the condition Planned why the job does
-// not start. The reason is kWaitingForCapacity if it could start with the GPUs that other jobs have now.
+// not start. The reason is kWaitingForCapacity if fewer GPUs than minGpus are free, or if the job could start with the
+// GPUs that other jobs have now.
 PolicyResult await_start(const Observation& observation, const StartingPlan& start);
 
 }  // namespace sailor

@@ -11,9 +11,9 @@ namespace sailor {
 // Returns the job of higher priority that claims GPUs which the generation uses; null: none does.
 const Rival* find_claimant(const Observation& observation, const Generation& generation);
 
-// Continues on the GPUs that the job may still use because of `cause`, and trains on until the change is prepared. If
-// no plan fits them, or the job's elasticity does not allow that, saves the state and releases all GPUs; `why_paused`
-// then says why the job has none. State that cannot be saved is lost.
+// Makes a generation on the GPUs that the job may still use, for the reason `cause`. The job trains on until the change
+// is prepared. If no plan fits these GPUs, saves the state and releases all GPUs for the reason `why_paused`. If the
+// job's elasticity allows no such change, releases them for the reason `cause`. State that cannot be saved is lost.
 PolicyResult give_up_gpus(const Observation& observation, const GenerationRecord& record, const Cause& cause,
                           const Cause& why_paused);
 
