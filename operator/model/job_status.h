@@ -15,7 +15,7 @@
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
 #include "operator/model/conditions.h"
-#include "operator/model/lost_time.h"
+#include "operator/model/lost_cause.h"
 
 namespace sailor {
 

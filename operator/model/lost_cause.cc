@@ -1,4 +1,4 @@
-#include "operator/model/lost_time.h"
+#include "operator/model/lost_cause.h"
 
 namespace sailor {
 
