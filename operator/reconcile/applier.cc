@@ -45,13 +45,13 @@ Json without_certificate(const Json& secret) {
 }  // namespace
 
 ApiResult<void> Applier::apply(const Observation& observation, const Decision& decision,
-                               const std::function<void()>& claimed) {
+                               const std::function<void()>& records_written) {
   const auto writes_record = [](const Action& action) { return std::holds_alternative<WriteRecord>(action); };
   auto records = std::ranges::count_if(decision.actions, writes_record);
-  if (records == 0) claimed();
+  if (records == 0) records_written();
   for (const Action& action : decision.actions) {
     if (auto done = perform(observation, action); !done) return done;
-    if (writes_record(action) && --records == 0) claimed();
+    if (writes_record(action) && --records == 0) records_written();
   }
   const auto asks = [](const Action& action) { return std::holds_alternative<AskPlanner>(action); };
   if (std::ranges::none_of(decision.actions, asks)) sinks_.ask_nothing(observation.job.key);
@@ -75,7 +75,7 @@ ApiResult<void> Applier::perform(const Observation& observation, const Action& a
             return ApiResult<void>();
           },
           [&](const ClaimFolder& claim) {
-            sinks_.claim(observation.job.key, claim);
+            sinks_.claim_folder(observation.job.key, claim);
             return ApiResult<void>();
           },
           [&](const UpdateCallback& update) {

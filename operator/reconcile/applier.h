@@ -22,7 +22,7 @@ struct ApplierSinks {
   std::function<void(const JobKey&, const UpdateCallback&)> update_callback;
   std::function<void(const JobReference&, const JobEvent&)> post;     // must not wait for the API server
   std::function<void(const JobKey&)> refused = [](const JobKey&) {};  // called when a pod was refused, to queue the job
-  std::function<void(const JobKey&, const ClaimFolder&)> claim;
+  std::function<void(const JobKey&, const ClaimFolder&)> claim_folder;
   std::function<net::TlsSettings(const JobKey&)> issue_credentials;
   std::function<void(const JobReference&)> wrote_status = [](const JobReference&) {};
 };
@@ -38,10 +38,11 @@ class Applier {
   // Performs the actions in order, then writes the status, then hands out the events. Returns the first error and skips
   // what follows it. A pod that the API server refuses is not an error; the other pods of the decision are then not
   // created, because all are needed together.
-  // Calls `claimed` once all records of the decision are written; not at all if that fails. Any thread may call it, but
-  // no two threads for the same job.
+  // Calls `records_written` once all records of the decision are written, because the GPUs that they claim are then
+  // known to later observations; at once if it writes none, and not at all if a write fails. Any thread may call
+  // apply(), but no two threads for the same job.
   [[nodiscard]] kube::ApiResult<void> apply(
-      const Observation& observation, const Decision& decision, const std::function<void()>& claimed = [] {});
+      const Observation& observation, const Decision& decision, const std::function<void()>& records_written = [] {});
 
  private:
   using Write = kube::ApiResult<kube::Json> (kube::Api::*)(const kube::Resource&, const kube::Json&);
@@ -54,7 +55,7 @@ class Applier {
   kube::ApiResult<void> accept_existing(const Observation& observation, const JobKey& pod);
   void note_refusal(const Observation& observation, const std::string& pod, const std::string& message);
   kube::ApiResult<void> delete_pod(const Observation& observation, const DeletePod& pod);
-  // A refusal becomes an event.
+  // If the API server refuses the Workload, posts an event about it.
   kube::ApiResult<void> write_workload(const Observation& observation, const kube::Json& workload, Write write);
   kube::ApiResult<void> write_status(const Observation& observation, const JobStatus& status);
 
