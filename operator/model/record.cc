@@ -15,7 +15,7 @@ Time time_from(const std::string& text) { return parse_rfc3339(text).value_or(Ti
 
 Json summary_json(const PlanSummary& summary) {
   Json others = Json::array();
-  for (const OtherPlan& other : summary.others) {
+  for (const AlternativePlan& other : summary.alternatives) {
     others.push_back({{"iterationSeconds", other.iteration_seconds},
                       {"costPerIteration", other.cost_per_iteration},
                       {"gpus", other.gpus}});
@@ -35,7 +35,7 @@ PlanSummary summary_from(const Json& json) {
                       json.at("trafficCostPerIteration"), json.at("costPerHour"),     json.at("boundRatio"),
                       json.value("failuresPerHour", 0.0)};
   for (const Json& other : json.value("others", Json::array()))
-    summary.others.push_back({other.at("iterationSeconds"), other.at("costPerIteration"), other.at("gpus")});
+    summary.alternatives.push_back({other.at("iterationSeconds"), other.at("costPerIteration"), other.at("gpus")});
   return summary;
 }
 

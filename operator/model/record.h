@@ -32,11 +32,11 @@
 namespace sailor {
 
 // A plan that the planner found beside the chosen one, for the same cluster.
-struct OtherPlan {
+struct AlternativePlan {
   double iteration_seconds = 0;
   double cost_per_iteration = 0;  // dollars
   int gpus = 0;
-  friend bool operator==(const OtherPlan&, const OtherPlan&) = default;
+  friend bool operator==(const AlternativePlan&, const AlternativePlan&) = default;
 };
 
 // The part of the planner's answer that the status, the pages and the metrics show. Costs are in dollars.
@@ -46,9 +46,9 @@ struct PlanSummary {
   double gpu_cost_per_iteration = 0;
   double traffic_cost_per_iteration = 0;
   double cost_per_hour = 0;
-  double bound_ratio = 0;              // PlannedJob::bound_ratio(); 0: no bound is proved
-  double failures_per_hour = 0;        // ExpectedLoss::failures_per_hour
-  std::vector<OtherPlan> others = {};  // some that the planner found, the fastest first
+  double bound_ratio = 0;                          // PlannedJob::bound_ratio(); 0: no bound is proved
+  double failures_per_hour = 0;                    // ExpectedLoss::failures_per_hour
+  std::vector<AlternativePlan> alternatives = {};  // some of them, the fastest first; "others" in JSON
   friend bool operator==(const PlanSummary&, const PlanSummary&) = default;
 
   [[nodiscard]] double cost_per_iteration() const { return gpu_cost_per_iteration + traffic_cost_per_iteration; }

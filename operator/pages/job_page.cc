@@ -179,7 +179,7 @@ std::string difference(double ratio, const char* less, const char* equal, const 
 }
 
 // "20 % slower, 35 % cheaper": another plan beside the one in use.
-std::string compared(const PlanSummary& used, const OtherPlan& other) {
+std::string compared(const PlanSummary& used, const AlternativePlan& other) {
   const double speed = used.iteration_seconds / other.iteration_seconds;
   std::string text = difference(speed, "slower", "as fast", "faster");
   if (used.cost_per_iteration() <= 0) return text;  // nothing has a price
@@ -192,7 +192,7 @@ Element other_plans_section(const Generation& generation) {
   const PlanSummary& summary = generation.summary;
   Element section("section");
   section.add(heading("Other plans for these GPUs"));
-  if (summary.others.empty())
+  if (summary.alternatives.empty())
     return section.add(Element("p").text("No other plan is known that is faster or cheaper."));
   const double tokens = summary.tokens_per_second * summary.iteration_seconds;
   std::vector<Row> rows;
@@ -201,7 +201,7 @@ Element other_plans_section(const Generation& generation) {
                      money(cost / seconds * kSecondsPerHour), money(cost / tokens * kMillion), counted(gpus)}});
   };
   add("the plan in use", summary.iteration_seconds, summary.cost_per_iteration(), gpu_count(generation.plan));
-  for (const OtherPlan& other : summary.others)
+  for (const AlternativePlan& other : summary.alternatives)
     add(compared(summary, other), other.iteration_seconds, other.cost_per_iteration, other.gpus);
   section.add(Element("p").text("The job's objective and limits chose among them when the plan was made."));
   const std::vector<report::Column> columns = {

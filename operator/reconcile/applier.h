@@ -55,7 +55,7 @@ class Applier {
   kube::ApiResult<void> accept_existing(const Observation& observation, const JobKey& pod);
   void note_refusal(const Observation& observation, const std::string& pod, const std::string& message);
   kube::ApiResult<void> delete_pod(const Observation& observation, const DeletePod& pod);
-  // If the API server refuses the Workload, posts an event about it.
+  // If the API server refuses the Workload, also posts an event about it.
   kube::ApiResult<void> write_workload(const Observation& observation, const kube::Json& workload, Write write);
   kube::ApiResult<void> write_status(const Observation& observation, const JobStatus& status);
 

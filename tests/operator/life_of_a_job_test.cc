@@ -34,11 +34,11 @@ TEST_F(LifeOfJob, RecordNamesOtherPlansThatThePlannerFound) {
   start();
   const auto gpus = [this] {
     std::vector<int> of_others;
-    for (const OtherPlan& other : world.record().summary.others) of_others.push_back(other.gpus);
+    for (const AlternativePlan& other : world.record().summary.alternatives) of_others.push_back(other.gpus);
     return of_others;
   };
   EXPECT_THAT(gpus(), ElementsAre(2, 1)) << "the plan in use has 3";
-  EXPECT_EQ(world.record().summary.others.at(0).iteration_seconds, 0.5);
+  EXPECT_EQ(world.record().summary.alternatives.at(0).iteration_seconds, 0.5);
   world.add_node("c", 9);
   world.settle();
   world.pass(std::chrono::minutes(1));

@@ -92,7 +92,7 @@ GenerationRecord a_record(std::int64_t generation) {
                     .gpu_cost_per_iteration = 0.002,
                     .traffic_cost_per_iteration = 0.001,
                     .bound_ratio = 0.93,
-                    .others = {{.iteration_seconds = 2.5, .cost_per_iteration = 0.0015, .gpus = 1}}};
+                    .alternatives = {{.iteration_seconds = 2.5, .cost_per_iteration = 0.0015, .gpus = 1}}};
   record.placement.slots = {{"job-3-0", kPool, "node-a", "node-a-uid", 2}};
   record.placement.replicas = {{0, 0, 0, 0}, {0, 1, 0, 1}};
   return record;
@@ -180,11 +180,11 @@ TEST(JobPage, ComparesThePlanWithOthersThatTheJobCouldHave) {
   ShownJob view{a_job("llama", running_status()), a_record(3), a_cluster()};
   EXPECT_THAT(page_text(view), AllOf(HasSubstr("the plan in use 2 s 1,000 $5.40 $1.50 2"),
                                      HasSubstr("20 % slower, 50 % cheaper 2.5 s 800 $2.16 $0.75 1")));
-  view.record->summary.others = {{.iteration_seconds = 2.005, .cost_per_iteration = 0.006, .gpus = 2}};
+  view.record->summary.alternatives = {{.iteration_seconds = 2.005, .cost_per_iteration = 0.006, .gpus = 2}};
   EXPECT_THAT(page_text(view), HasSubstr("as fast, 100 % dearer 2"));
   view.record->summary.gpu_cost_per_iteration = view.record->summary.traffic_cost_per_iteration = 0;
   EXPECT_THAT(page_text(view), HasSubstr("as fast 2")) << "nothing has a price";
-  view.record->summary.others.clear();
+  view.record->summary.alternatives.clear();
   EXPECT_THAT(page_text(view), HasSubstr("No other plan is known that is faster or cheaper."));
 }
 

@@ -52,7 +52,8 @@ TEST(Record, ReadsBackAsWritten) {
   record.generation = 4;
   record.plan = plan_of({1, 2});
   record.schedule_times = ScheduleTimes{{{{Nanoseconds(3), Nanoseconds(5), 0, 4}, {Nanoseconds(4), Nanoseconds(6)}}}};
-  record.summary = {.iteration_seconds = 2, .tokens_per_second = 1000, .others = {{2.5, 0.0015, 1}, {3, 0.001, 1}}};
+  record.summary = {
+      .iteration_seconds = 2, .tokens_per_second = 1000, .alternatives = {{2.5, 0.0015, 1}, {3, 0.001, 1}}};
   record.placement = {{{"p", kPool, "node-1", "node-uid", 4}}, {{0, 0, 0, 0}, {0, 1, 0, 1}}};
   record.members = {{{"p", "10.0.0.1", 7070, 7071, kPool, 2}, "uid", "n", "nu", true}};
   record.decided_at = *parse_rfc3339("2026-01-01T00:00:00.125Z");

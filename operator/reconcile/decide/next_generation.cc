@@ -13,7 +13,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::size_t kOtherPlans = 6;  // as many as people compare
+constexpr std::size_t kAlternativePlans = 6;  // as many as people compare
 
 OlderRecord older_of(const Generation& generation) {
   OlderRecord older{generation.generation, generation.is_leased, false, generation.members};
@@ -40,18 +40,20 @@ PlacedPlan place_plan(const Observation& observation, const PlanAnswer& answer, 
   return {place({observation.job.key.name, plan, nodes, *observation.cluster, pod_names(observation)}), query};
 }
 
-// Returns at most kOtherPlans alternatives: the fastest and the cheapest, and others that are spread between them.
-std::vector<OtherPlan> other_plans(const PlannedJob& planned) {
-  std::vector<OtherPlan> all;
+// Returns at most kAlternativePlans alternatives: the fastest and the cheapest, and others that are spread between
+// them.
+std::vector<AlternativePlan> alternative_plans(const PlannedJob& planned) {
+  std::vector<AlternativePlan> all;
   for (const EstimatedPlan& other : planned.alternatives) {
     const Estimate& estimate = other.estimate;
     if (other.plan != planned.plan)
       all.push_back({estimate.iteration.value(), estimate.cost_per_iteration().value(), gpu_count(other.plan)});
   }
-  if (all.size() <= kOtherPlans) return all;
-  std::vector<OtherPlan> spread;
-  spread.reserve(kOtherPlans);
-  for (std::size_t i = 0; i < kOtherPlans; ++i) spread.push_back(all[i * (all.size() - 1) / (kOtherPlans - 1)]);
+  if (all.size() <= kAlternativePlans) return all;
+  std::vector<AlternativePlan> spread;
+  spread.reserve(kAlternativePlans);
+  for (std::size_t i = 0; i < kAlternativePlans; ++i)
+    spread.push_back(all[i * (all.size() - 1) / (kAlternativePlans - 1)]);
   return spread;
 }
 
@@ -140,7 +142,7 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
     const double expected = outlook->failures_per_hour(gpus_by_pool(next.plan));
     next.summary.failures_per_hour = std::max(next.summary.failures_per_hour, expected);
   }
-  next.summary.others = other_plans(planned);
+  next.summary.alternatives = alternative_plans(planned);
   next.forgone = {};
   next.placement = std::move(*placed.placement);
   return begin_generation(observation, std::move(next));
