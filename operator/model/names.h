@@ -8,7 +8,6 @@
 
 namespace sailor {
 
-inline constexpr const char* kGroup = "sailor.dev";
 inline constexpr const char* kGpuResource = "nvidia.com/gpu";
 inline constexpr const char* kTrainerContainer = "trainer";
 inline constexpr std::chrono::seconds kTerminationGrace{15};  // a preempted spot node leaves its pods about as long
