@@ -45,13 +45,13 @@ std::optional<PlanCandidate> Annealing::changed(const PlanCandidate& from, doubl
 
 // Compares fast estimates only with each other, because plans that differ little have similar errors.
 std::optional<PlanCandidate> Annealing::walked(PlanCandidate from, double tolerance, Effort& left) {
-  double most = current_estimate_ * (manner_.changes == 1 ? kWorseEstimate : 1) * (1 + tolerance);
+  double most = current_estimate_ * (options_.changes == 1 ? kWorseEstimate : 1) * (1 + tolerance);
   int changes = 0;
-  for (; changes < manner_.changes && left.proposals > 0; --left.proposals) {
+  for (; changes < options_.changes && left.proposals > 0; --left.proposals) {
     auto next = changed(from, most);
     if (!next) continue;
     from = *std::move(next);
-    if (manner_.changes > 1) most = from.score.value * (1 + tolerance);
+    if (options_.changes > 1) most = from.score.value * (1 + tolerance);
     ++changes;
   }
   if (changes == 0) return std::nullopt;
@@ -106,7 +106,7 @@ void join(Pair& pair, const IsBetter& is_better) {
 }  // namespace
 
 PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
-                       PlanCandidate best, const Contest& contest) {
+                       PlanCandidate best, const Comparison& comparison) {
   const int count = has_slow_gpus(problem.cluster) ? kPairsWithSlowGpus : 1;
   std::vector<Pair> pairs;
   for (int pair = 0; pair < count; ++pair) {
@@ -115,11 +115,11 @@ PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals,
                      Annealing(problem, goals, best, {.seed = seed + 1, .changes = 16}), best});
   }
   for (const double hopeless : kHopeless) {
-    if (limits.is_over() || best.score.value > contest.rival * hopeless) break;
+    if (limits.is_over() || best.score.value > comparison.rival * hopeless) break;
     run_round(pairs, limits);
     for (Pair& pair : pairs) {
-      join(pair, contest.is_better);
-      if (contest.is_better(pair.best, best)) best = pair.best;
+      join(pair, comparison.is_better);
+      if (comparison.is_better(pair.best, best)) best = pair.best;
     }
   }
   return best;

@@ -18,21 +18,22 @@ class Annealing {
     long passes = 0;     // of microbatches through stages, there and back, in all simulations
     long proposals = 0;  // changes that are drawn; most are rejected by the estimate
   };
-  struct Manner {
+  struct Options {
     std::uint64_t seed = 1;  // another seed tries other changes
-    int changes = 1;         // accepted changes before the plan is simulated
+    int changes = 1;         // changes that the estimate accepts before the plan is simulated
   };
 
   // `from` is a feasible plan with the figures of the simulation. The problem must outlive this object.
-  Annealing(const PlanningProblem& problem, const SearchGoals& goals, PlanCandidate from, Manner manner)
+  Annealing(const PlanningProblem& problem, const SearchGoals& goals, PlanCandidate from, Options options)
       : problem_(problem),
         goals_(goals),
-        manner_(manner),
+        options_(options),
         estimates_(problem),
-        random_(manner.seed),
+        random_(options.seed),
         current_(std::move(from)),
         best_(current_) {}
 
+  // Returns once the effort is spent or the limits are over.
   void run(const Effort& effort, const SearchLimits& limits);
   // Continues with this plan, which is feasible and has the figures of the simulation.
   void continue_from(const PlanCandidate& plan) { current_ = best_ = plan; }
@@ -46,7 +47,7 @@ class Annealing {
 
   const PlanningProblem& problem_;
   SearchGoals goals_;
-  Manner manner_;
+  Options options_;
   FastEstimates estimates_;
   RandomNumbers random_;
   PlanCandidate current_;
@@ -59,15 +60,18 @@ inline constexpr long kAnnealingPasses = 300'000;
 
 using IsBetter = std::function<bool(const PlanCandidate&, const PlanCandidate&)>;
 
-// Anneals a feasible plan, which has the figures of the simulation, by pairs of chains. One chain of a pair relies on
-// simulations, the other on estimates: which of them finds more depends on the problem. After each of a few rounds,
-// both continue from the better plan. The pairs do not depend on each other. `rival` is the value of a plan that
-// another search has found, or infinite: if the best plan is far worse after a round, the other rounds are left out.
-struct Contest {
-  const IsBetter& is_better;
-  double rival;
+// How annealed() compares plans.
+struct Comparison {
+  const IsBetter& is_better;  // compares two feasible plans
+  double rival;               // the value of a plan that another search has found, or infinite; see below
 };
+
+// Anneals a feasible plan, which has the figures of the simulation, by pairs of chains. A chain is one Annealing. One
+// chain of a pair relies on simulations, the other on estimates: which of them finds more depends on the problem. After
+// each of a few rounds, both continue from the better plan. The pairs do not depend on each other. No further round
+// begins once the best plan is far worse than the rival. Returns the best plan of all chains, which may be `best`
+// itself.
 PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
-                       PlanCandidate best, const Contest& contest);
+                       PlanCandidate best, const Comparison& comparison);
 
 }  // namespace sailor

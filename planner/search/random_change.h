@@ -1,4 +1,4 @@
-// RandomChange: changes a draft in one of many ways, chosen at random. Local search tries small changes of one stage
+// Random changes: changes a draft in one of many ways, chosen at random. Local search tries small changes of one stage
 // (neighbours.h); these also change several stages at once, by larger amounts.
 #pragma once
 
@@ -17,7 +17,7 @@ class RandomNumbers {
   // A number from 0 to `count` - 1.
   int below(int count) { return static_cast<int>(bits_() % static_cast<std::uint64_t>(count)); }
   bool is_one_in(int count) { return below(count) == 0; }
-  // A number from 0 to 1.
+  // A number from 0 to just below 1.
   double fraction() {
     constexpr std::uint64_t kSteps = std::uint64_t{1} << 32;
     return static_cast<double>(bits_() % kSteps) / static_cast<double>(kSteps);

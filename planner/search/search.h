@@ -38,8 +38,8 @@ class Search {
       : Search(problem, std::move(limits), migration, {Goal::of(problem.job), Goal::of(problem.job)}) {}
 
   // Searches the whole space. `tables` are the input of the seeds from the relaxed problem; if they are empty, the
-  // search does without these seeds. `nearby` is the result of search_near(), or null: the search goes on from there
-  // too.
+  // search does without these seeds. `nearby` is the result of search_near(), or null: the search takes over its plans,
+  // and may first improve its best one by annealing.
   void run(PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby = nullptr);
 
   // Searches only near the part of the running plan that still has its GPUs (see repair.h).
