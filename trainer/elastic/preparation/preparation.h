@@ -56,7 +56,8 @@ class Preparation {
 
   // Waits until the preparation is over, ends streaming, and returns the result. Before this call the other workers may
   // arrive at the rendezvous at any time; from this call on they must arrive within Timeouts::join. Returns nothing if
-  // a newer generation is known. Throws the error of the preparation: CommunicationError or CannotTrain.
+  // a newer generation is known. Throws the error of the preparation: CommunicationError, CannotCommunicate or
+  // CannotTrain.
   std::optional<Prepared> take();
 
   [[nodiscard]] std::int64_t generation() const { return assignment_->generation; }

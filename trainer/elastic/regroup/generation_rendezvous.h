@@ -32,8 +32,8 @@ class GenerationRendezvous {
 
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // The next three functions wait for all workers. Each returns false as soon as a newer generation is known, and
-  // throws CommunicationError if a worker does not arrive in time.
+  // The next three functions wait for all workers. Each returns false as soon as a newer generation is known. Each
+  // throws CommunicationError if a worker does not arrive in time, and CannotTrain if a report cannot be parsed.
   //
   // Waits until all workers have arrived and the preparation report of each is known.
   bool gather(const PreparationReport& mine, const std::atomic<TimePoint>& deadline);

@@ -40,14 +40,14 @@ struct Membership {
 void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous, HeldState& held);
 
 // Connects the groups of the membership, which the interrupt aborts from then on. The membership must have a
-// rendezvous. Throws CommunicationError.
+// rendezvous. Throws as the functions of Group do.
 void connect(const Assignment& assignment, const WorkerSettings& settings, const std::shared_ptr<Interrupt>& interrupt,
              Membership& membership);
 
 // Sends and receives the transfers of the rendezvous. If there is no resume point, it restores the state instead
 // (state/restore.h). Afterwards `held.arrived` has the state for the role of this worker. The state that the worker had
-// before stays in `held` until all workers have confirmed, because another worker may still need it. Throws
-// CommunicationError.
+// before stays in `held` until all workers have confirmed, because another worker may still need it. Throws as the
+// functions of Group do, and as restore() does.
 void move_state(const Assignment& assignment, Membership& membership, HeldState& held);
 
 }  // namespace sailor::trainer

@@ -12,8 +12,9 @@ namespace sailor::trainer {
 
 // All workers of the generation call this function. They use the same checkpoint: rank 0 chooses it. If any worker
 // cannot read its shards (a damaged file), all workers try the next older checkpoint. The state of this worker's target
-// is in `held.arrived` afterwards; what `held` contained before is dropped. Throws CommunicationError and CannotTrain,
-// the latter also if the job is to resume from another one that has no such checkpoint.
+// is in `held.arrived` afterwards; what `held` contained before is dropped. Throws as the functions of Group do,
+// and CannotTrain if the state does not fit the job, or if the job is to resume from another one that has no such
+// checkpoint.
 void restore(const Assignment& assignment, const TransferTarget& target, Group& everyone, Rendezvous& rendezvous,
              HeldState& held);
 

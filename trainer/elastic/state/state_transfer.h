@@ -24,7 +24,8 @@ struct TransferTarget {
 // Puts the slices of the target into `held.arrived` and `held.arrived_peer_replicas`. Units that the worker already has
 // are copied. The other units come from the workers that `moves` names. All ranks must pass the same `moves`, which
 // contain each unit that a rank wants and does not have. The rest of `held` does not change. A shard that stays the
-// same is not copied: `held.arrived` shares its tensors. Throws CommunicationError; in that case nothing has arrived.
+// same is not copied: `held.arrived` shares its tensors. Throws as the functions of Group do; in that case nothing has
+// arrived.
 void transfer_state(const TransferUnits& units, const std::vector<UnitMove>& moves, const TransferTarget& target,
                     Group& everyone, HeldState& held);
 

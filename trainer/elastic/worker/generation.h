@@ -26,7 +26,7 @@ class Generation {
   Generation& operator=(const Generation&) = delete;
 
   // One step has two halves. After compute() this worker has complete gradients. After vote() all workers have them,
-  // and the update is applied. Both throw CommunicationError; compute() also throws CannotTrain.
+  // and the update is applied. Both throw as the functions of Group do; compute() also throws CannotTrain.
   void compute();
   struct VoteIntent {
     bool leaves = false;  // asks all workers to end the generation after this step

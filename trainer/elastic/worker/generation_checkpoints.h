@@ -43,7 +43,8 @@ class GenerationCheckpoints {
   void add_to(Vote& mine) const;
   // Call it after the update of each step, with the sum of the votes.
   void advance(const Vote& vote);
-  // Completes a checkpoint of the last step, or fails for a known reason. Call it after the last step of the job.
+  // Writes and completes a checkpoint of the last step, if there is none. Call it after the last step of the job. If
+  // that fails, CheckpointWriter::last_error() says why.
   void finish_last();
 
   // Returns false if the newest step needs a checkpoint that is not complete.
