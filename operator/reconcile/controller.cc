@@ -46,6 +46,9 @@ void Controller::reconcile_once(const JobKey& key, ReconcileReport& report) {
   }
   hooks_.follow(*observation);
   const Decision decision = decide(*observation);
+  if (!decision.is_provisional) {
+    for (const JobKey& waiting : observer_.note_decided(*observation)) queue_.add(waiting, Lane::kRoutine);
+  }
   const auto applied = applier_.apply(*observation, decision, [&claiming] { claiming.unlock(); });
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.observation = &*observation;

@@ -337,6 +337,7 @@ void World::reconcile() {
   if (!observation) return;
   check_view(*observation->cluster);
   const Decision decision = decide(*observation);
+  woken = decision.is_provisional ? std::vector<JobKey>() : operator_->observer.note_decided(*observation);
   requeue_after = decision.requeue_after;
   [[maybe_unused]] const auto applied = operator_->applier.apply(*observation, decision);
 }

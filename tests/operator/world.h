@@ -104,6 +104,7 @@ class World {
   std::map<std::string, AgentView> agents;  // by the UID of the pod
   std::vector<Assignment> sent;
   std::optional<std::chrono::milliseconds> requeue_after;  // what the last decision asked for
+  std::vector<JobKey> woken;                               // the jobs that the controller looks at after it
   Nanoseconds forward_pass{1000};                          // the time of a forward pass in the profiles
   bool marks_kept_plans = false;                           // PlannedJob::keeps_current
   Seconds pause;                                           // of a change to another plan, as the planner estimates it

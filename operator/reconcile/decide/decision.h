@@ -87,6 +87,8 @@ struct Decision {
   std::optional<JobStatus> status;  // empty: the present status need not change
   std::vector<JobEvent> events;
   std::optional<std::chrono::milliseconds> requeue_after;  // empty: the next change causes the next decision
+  // The job waits, this operator has not decided about it before, and the planner is yet to answer.
+  bool is_provisional = false;
 };
 
 }  // namespace sailor

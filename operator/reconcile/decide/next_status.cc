@@ -18,6 +18,7 @@ namespace {
 
 using enum ConditionType;
 
+constexpr const char* kWaitingState = "Waiting";       // status.state of a job that waits for GPUs
 constexpr auto kStepsEvery = std::chrono::seconds(2);  // the least interval while the step changes
 // All jobs together write their steps at most every so often, so that a thousand of them do not keep the API server
 // busy.
@@ -145,6 +146,14 @@ bool knows_no_agent_yet(const Observation& observation) {
   return asks_any;
 }
 
+// Returns whether the job waits, as another operator has written, and this one has not decided about it before. What it
+// waits for is not known to have changed until the planner has answered.
+bool waits_as_before(const Observation& observation, const PolicyResult& result) {
+  const Rival* job = observation.rivals->find(observation.job.uid);
+  const bool is_undecided = job != nullptr && job->state == RivalState::kUndecided;
+  return is_undecided && result.awaits_planner && observation.job.status.state == kWaitingState;
+}
+
 }  // namespace
 
 StateSummary summary_of(const Conditions& conditions) {
@@ -158,24 +167,27 @@ StateSummary summary_of(const Conditions& conditions) {
   const Reason plan = condition_of(conditions, kPlanned).reason;
   const bool has_no_plan =
       plan == Reason::kWaitingForCapacity || plan == Reason::kWaitingForQuota || plan == Reason::kPlanInfeasible;
-  if (has_no_plan && !is_true(conditions, kRunning)) return about("Waiting", kPlanned);
+  if (has_no_plan && !is_true(conditions, kRunning)) return about(kWaitingState, kPlanned);
   // Nodes may take minutes to come, and nothing else happens to the job until they do.
   const bool waits_for_nodes = condition_of(conditions, kPodsReady).reason == Reason::kWaitingForNodes;
   if (waits_for_nodes && is_true(conditions, kRunning)) return about("Running", kPodsReady);
   if (is_true(conditions, kRescaling)) return about("Rescaling", kRescaling);
   if (is_true(conditions, kRunning)) return about("Running", is_true(conditions, kDegraded) ? kDegraded : kRunning);
   if (is_true(conditions, kPlanned)) return about("Starting", kPodsReady);
-  return about(plan == Reason::kPlanning ? "Pending" : "Waiting", kPlanned);
+  return about(plan == Reason::kPlanning ? "Pending" : kWaitingState, kPlanned);
 }
 
 Decision with_status(const Observation& observation, PolicyResult result) {
-  const bool is_known = result.record.has_value() || result.is_final || !knows_no_agent_yet(observation);
+  const bool is_provisional = waits_as_before(observation, result);
+  const bool is_known =
+      result.record.has_value() || result.is_final || !(is_provisional || knows_no_agent_yet(observation));
   const auto& record = result.record ? result.record : observation.record;
   JobStatus status = next_status(observation, record, result.conditions);
   const bool is_new = is_known && is_worth_a_write(observation, status);
   const bool waits = is_new && observation.status_age < kWordsEvery && may_wait(observation.job.status, status);
   if (waits) requeue(result, kWordsEvery - observation.status_age);
-  Decision decision{std::move(result.actions), std::nullopt, std::move(result.events), result.requeue_after};
+  Decision decision{std::move(result.actions), std::nullopt, std::move(result.events), result.requeue_after,
+                    is_provisional};
   if (!is_new || waits) return decision;
   std::ranges::move(events_of_change(observation.job.status, status), std::back_inserter(decision.events));
   decision.status = std::move(status);

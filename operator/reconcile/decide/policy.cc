@@ -13,6 +13,7 @@ void merge(PolicyResult& result, PolicyResult more) {
   if (more.requeue_after) requeue(result, *more.requeue_after);
   result.is_final = result.is_final || more.is_final;
   result.keeps_ended_pods = result.keeps_ended_pods || more.keeps_ended_pods;
+  result.awaits_planner = result.awaits_planner || more.awaits_planner;
 }
 
 void write_record(PolicyResult& result, GenerationRecord record) {

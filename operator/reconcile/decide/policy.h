@@ -19,6 +19,7 @@ struct PolicyResult {
   std::optional<std::chrono::milliseconds> requeue_after;
   bool is_final = false;          // decide() skips run_generation() and conditions_of()
   bool keeps_ended_pods = false;  // pods that have ended stay, because a later decision needs their reports
+  bool awaits_planner = false;    // for a job without GPUs, or for one that comes before it
 };
 
 // Adds `more` to `result`. If both have a record or the same condition, the one of `more` replaces the other.

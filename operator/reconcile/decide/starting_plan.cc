@@ -59,6 +59,7 @@ std::optional<PolicyResult> await_turn(const Observation& observation) {
       no(Reason::kWaitingForCapacity,
          fmt::format("Job {} (priority {}) comes first, and the planner is looking for its plan.",
                      to_string(first->rank.key), first->rank.priority));
+  result.awaits_planner = true;
   requeue(result,
           kLongestTurn - competition.pending_for(*first));  // a change of that job causes the next decision sooner
   return result;
@@ -88,6 +89,7 @@ StartingPlan look_up_starting_plan(const Observation& observation, const NodeQue
 PolicyResult await_start(const Observation& observation, const StartingPlan& start) {
   PolicyResult result = ask_planner(start.lookup);
   result.conditions[ConditionType::kPlanned] = planning();
+  result.awaits_planner = true;
   if (!start.lookup.has_no_plan()) return result;
   Condition planned = no_plan(observation, *start.lookup.answer);
   const Competition competition(observation);
@@ -104,6 +106,7 @@ PolicyResult await_start(const Observation& observation, const StartingPlan& sta
       planned.reason == Reason::kWaitingForCapacity ? competition.holders_text() : std::string();
   if (!holders.empty()) planned.message += fmt::format("{} {}.", planned.message.ends_with('.') ? "" : ".", holders);
   result.conditions[ConditionType::kPlanned] = std::move(planned);
+  result.awaits_planner = false;
   return result;
 }
 

@@ -47,19 +47,27 @@ Fleet::Changes Fleet::take_changes() {
   return std::exchange(changes_, Changes{.all_nodes = false, .all_jobs = false, .nodes = {}, .users = {}, .jobs = {}});
 }
 
+bool Fleet::has_decided(const JobKey& key, const std::string& uid) const {
+  const auto known = contenders_.find(key);
+  return known != contenders_.end() && known->second.rival->uid == uid && known->second.is_decided;
+}
+
 std::optional<Fleet::Contender> Fleet::contender(const JobKey& key) const {
   const kube::Object object = caches_.jobs.find(key);
   const auto job = jobs_.find(key);
   if (object == nullptr || !job || kube::uid_of(*object) != job->uid) return std::nullopt;
   const auto record = sources_.record(key, job->uid);
   const bool has_gpus = record && !record->releases_gpus;
+  const bool is_decided = has_decided(key, job->uid);
   Rival rival;
   rival.uid = job->uid;
   rival.rank = {sources_.priority(*object).value, kube::created_at(*object), key};
   rival.spec_generation = job->spec_generation;
   rival.demand = job->demand;
-  rival.state = has_gpus ? RivalState::kHolds : job->state;
+  const bool is_known = job->demand == nullptr || is_decided;
+  rival.state = has_gpus ? RivalState::kHolds : is_known ? job->state : RivalState::kUndecided;
   Contender contender;
+  contender.is_decided = is_decided;
   contender.rival = std::make_shared<const Rival>(std::move(rival));
   if (record) {
     ClusterObjects objects;
@@ -209,6 +217,16 @@ FleetSnapshot Fleet::look(Time now, MonotonicTime monotonic_now) {
     order_rivals(have_rivals_changed, monotonic_now);
   }
   return {view_, rivals_, pools_.histories()};
+}
+
+bool Fleet::note_decided(const JobKey& key, const std::string& uid) {
+  const std::lock_guard lock(mutex_);
+  const auto known = contenders_.find(key);
+  if (known == contenders_.end() || known->second.rival->uid != uid || known->second.is_decided) return false;
+  known->second.is_decided = true;
+  const std::lock_guard changes_lock(changes_mutex_);
+  changes_.jobs.insert(key);
+  return true;
 }
 
 }  // namespace sailor

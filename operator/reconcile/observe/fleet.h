@@ -44,6 +44,10 @@ class Fleet {
   // Returns the fleet as the caches have it now.
   [[nodiscard]] FleetSnapshot look(Time now, MonotonicTime monotonic_now);
 
+  // Notes that this operator has decided about the job with this UID. Before, a job without GPUs counts as undecided,
+  // whatever another operator has written into its status. Returns whether it has been noted for the first time.
+  bool note_decided(const JobKey& key, const std::string& uid);
+
  private:
   // What has changed since the last look.
   struct Changes {
@@ -62,6 +66,7 @@ class Fleet {
     std::shared_ptr<const Rival> rival;  // without what PendingJobs sets
     std::vector<Claim> claims;           // of its record
     std::vector<PoolRefusal> refusals;
+    bool is_decided = false;  // by this operator
   };
   // What the records of all jobs say about the cluster.
   struct Claims {
@@ -74,6 +79,7 @@ class Fleet {
   // Adds to the changes the nodes whose claims have changed. Returns whether a rival has changed.
   bool read_jobs(Changes& changes);
   [[nodiscard]] std::optional<Contender> contender(const JobKey& key) const;
+  [[nodiscard]] bool has_decided(const JobKey& key, const std::string& uid) const;
   bool replace_contender(const JobKey& key, std::optional<Contender> now, Changes& changes);
   void drop_claims(const Contender& contender, Changes& changes);
   void add_claims(const Contender& contender, Changes& changes);

@@ -78,9 +78,12 @@ std::vector<JobKey> JobIndex::those_that_compete_with(const Json& job) const {
 
 std::vector<JobKey> JobIndex::those_that_wait_beside(const Json& job) const {
   const auto spec = read_job_(job);
-  if (!spec) return {};
+  return spec ? those_that_wait_beside(spec->resources) : std::vector<JobKey>();
+}
+
+std::vector<JobKey> JobIndex::those_that_wait_beside(const ResourceSpec& resources) const {
   return those_that([&](const IndexedJob& other) {
-    return other.state == RivalState::kWaits && may_allow_the_same(other.demand->resources, spec->resources);
+    return other.state == RivalState::kWaits && may_allow_the_same(other.demand->resources, resources);
   });
 }
 

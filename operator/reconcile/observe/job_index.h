@@ -40,6 +40,7 @@ class JobIndex {
   [[nodiscard]] std::vector<JobKey> those_that_compete_with(const kube::Json& job) const;
   // The same, but only those that wait for GPUs.
   [[nodiscard]] std::vector<JobKey> those_that_wait_beside(const kube::Json& job) const;
+  [[nodiscard]] std::vector<JobKey> those_that_wait_beside(const ResourceSpec& resources) const;
 
  private:
   void take(const JobKey& key);

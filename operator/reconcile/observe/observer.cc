@@ -283,4 +283,14 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   return observation;
 }
 
+std::vector<JobKey> Observer::note_decided(const Observation& observation) const {
+  const JobView& job = observation.job;
+  const Rival* rival = observation.rivals->find(job.uid);
+  if (!fleet_.note_decided(job.key, job.uid) || rival == nullptr || rival->state != RivalState::kUndecided) return {};
+  if (job.status.conditions.empty()) return {};
+  std::vector<JobKey> waiting = jobs_.those_that_wait_beside(rival->demand->resources);
+  std::erase(waiting, job.key);
+  return waiting;
+}
+
 }  // namespace sailor

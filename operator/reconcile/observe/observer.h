@@ -37,6 +37,9 @@ class Observer {
 
   // Returns nothing if the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
+  // Notes that this operator has decided about the observed job. Returns the jobs that have waited for that, if the
+  // status of this one does not tell them.
+  std::vector<JobKey> note_decided(const Observation& observation) const;
   [[nodiscard]] FleetSnapshot fleet() const { return fleet_.look(sources_.clock(), sources_.monotonic()); }
   [[nodiscard]] std::shared_ptr<const ClusterView> cluster() const { return fleet().cluster; }
   [[nodiscard]] const JobIndex& jobs() const { return jobs_; }
