@@ -54,8 +54,14 @@ func TestAFleetStartsAnswersNoticesAndIsSilentAtRest(t *testing.T) {
 	if times, err := f.Notices(ctx, losing); err != nil || len(times) != noticed {
 		t.Fatalf("%d of %d notices were answered: %v", len(times), noticed, err)
 	}
+	before := len(f.Jobs.Moves())
 	if _, err := f.ColdStart(ctx); err != nil {
 		t.Fatal(err)
+	}
+	for _, move := range f.Jobs.Moves()[before:] {
+		if move.To != "Running" && move.To != "Rescaling" { // a job that trains may change its plan at any time
+			t.Errorf("the next operator changed the state of a job that goes on as before: %v", move)
+		}
 	}
 	if running := f.Jobs.InState("Running"); running != jobs {
 		t.Errorf("%d of %d jobs run under the next operator: %v", running, jobs, f.Jobs.States())

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type Jobs struct {
 	states  map[string]string  // of jobs, by name
 	running map[string]int64   // the generation of the plan with which a job was last seen Running
 	records map[string]written // by name
+	moves   []Move             // all changes of the state of a job
 }
 
 // written is the newest write of a JobRecord.
@@ -32,6 +34,9 @@ type written struct {
 	generation int64
 	at         time.Time // when the API server told of the first write of this generation
 }
+
+// Move is a change of the state of a job.
+type Move struct{ Job, From, To string }
 
 // change is a line of a watch, with what we look at.
 type change struct {
@@ -114,6 +119,9 @@ func (j *Jobs) noteJob(one change) {
 		delete(j.states, name)
 		delete(j.running, name)
 	} else {
+		if before, known := j.states[name]; known && before != status.State {
+			j.moves = append(j.moves, Move{name, before, status.State})
+		}
 		j.states[name] = status.State
 		if status.State == "Running" {
 			j.running[name] = status.Plan.Generation
@@ -159,6 +167,13 @@ func (j *Jobs) States() map[string]int {
 		counts[one]++
 	}
 	return counts
+}
+
+// Moves are all changes of the state of a job until now, the first one first.
+func (j *Jobs) Moves() []Move {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.moves)
 }
 
 // untilState returns when as many jobs are in the state.
