@@ -1,8 +1,11 @@
 #include "operator/watches.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/log/log.h"
+#include "core/manifest/manifest.h"
 #include "operator/model/changes.h"
 #include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
@@ -43,32 +46,55 @@ void Watches::queue_jobs_that_may_use(const Json& node) {
   if (names_accelerator(node)) queue_routinely(jobs_.those_that_may_use(pool_of_node(node)));
 }
 
-// Of a node that is gone, also the pods may be gone, so jobs without a pod on it may still have trained there.
+// A loss gives nobody GPUs. But a job without a plan may have waited for the node, and if no plan is possible any more,
+// it keeps others from growing no longer.
+void Watches::queue_jobs_that_lose(const Json& node) {
+  queue_jobs_of(kube::name_of(node));
+  if (names_accelerator(node)) queue_routinely(jobs_.those_that_look_for(pool_of_node(node)));
+}
+
+// A pool that can grow may have another node for one that has left it.
 void Watches::queue_jobs_concerned_by_node(const Json* before, const Json* now) {
-  queue_jobs_on(now == nullptr ? *before : *now);
-  for (const Json* node : {before, now}) {
-    if (node != nullptr) queue_jobs_that_may_use(*node);
+  if (now != nullptr && takes_pods(*now)) {
+    queue_jobs_of(kube::name_of(*now));
+    queue_jobs_that_may_use(*now);
+  } else {
+    queue_jobs_that_lose(now == nullptr ? *before : *now);
   }
-  if (now == nullptr) queue_jobs_that_may_grow();
+  if (before == nullptr || !names_accelerator(*before)) return;
+  const PoolKey pool = pool_of_node(*before);
+  const bool stays = now != nullptr && names_accelerator(*now) && pool_of_node(*now) == pool;
+  if (stays) return;
+  queue_jobs_that_lose(*before);
+  if (can_grow(pool)) queue_jobs_that_may_use(*before);
 }
 
-// A pod without a node was to get a new one of some pool.
-void Watches::queue_jobs_concerned_by_pod(const Json* before, const Json* now) {
-  for (const Json* pod : {before, now}) {
-    if (pod == nullptr) continue;
-    const kube::Object node = caches_.nodes.find({"", node_of_pod(*pod)});
-    if (node == nullptr) {
-      queue_jobs_that_may_grow();
-    } else {
-      queue_jobs_that_may_use(*node);
-    }
-  }
+bool Watches::can_grow(const PoolKey& pool) const {
+  return std::ranges::any_of(caches_.pools.all(), [&](const kube::Object& object) {
+    const auto declared = pool_from_manifest(*object);
+    return declared && declared->key == pool && declared->max_nodes;
+  });
 }
 
-void Watches::queue_jobs_on(const Json& node) {
-  for (const kube::Object& pod : caches_.pods.tagged(node_tag(kube::name_of(node)))) {
+// A pod without a node was to get a new one of some pool. Nobody gets the GPUs of a node that takes no pods.
+void Watches::queue_jobs_concerned_by_freed_gpus(const Json& pod) {
+  const std::string name = node_of_pod(pod);
+  if (name.empty()) {
+    queue_jobs_that_may_grow();
+    return;
+  }
+  const kube::Object node = caches_.nodes.find({"", name});
+  if (node == nullptr) return;
+  queue_jobs_of(name);  // one of them may wait for these GPUs
+  if (takes_pods(*node)) queue_jobs_that_may_use(*node);
+}
+
+// The pods of a job may be gone although its record still names the node, and those of a new plan may not exist yet.
+void Watches::queue_jobs_of(const std::string& node) {
+  for (const kube::Object& pod : caches_.pods.tagged(node_tag(node))) {
     if (const auto job = owner_of(*pod)) queue_.add(*job);
   }
+  for (const kube::Object& record : caches_.records.tagged(node_tag(node))) queue_.add(kube::key_of(*record));
 }
 
 void Watches::queue_owners(const Json* before, const Json* now) {
@@ -90,7 +116,7 @@ void Watches::queue_jobs_of_changed_objects() {
   });
   caches_.pods.on_change([this](const Json* before, const Json* now) {
     queue_owners(before, now);
-    if (frees_gpus(before, now)) queue_jobs_concerned_by_pod(before, nullptr);
+    if (frees_gpus(before, now)) queue_jobs_concerned_by_freed_gpus(*before);
   });
   // A JobRecord has the name of its job, also one that no job owns.
   caches_.records.on_change(
@@ -107,7 +133,10 @@ void Watches::queue_jobs_of_changed_objects() {
 
 void Watches::queue_jobs_of_changed_cluster(std::function<void()> profiles_changed) {
   caches_.foreign_pods.on_change([this](const Json* before, const Json* now) {
-    if (changes_gpu_use(before, now)) queue_jobs_concerned_by_pod(before, now);
+    if (!changes_gpu_use(before, now)) return;
+    if (frees_gpus(before, now) && !node_of_pod(*before).empty()) queue_jobs_concerned_by_freed_gpus(*before);
+    const kube::Object node = now == nullptr ? nullptr : caches_.nodes.find({"", node_of_pod(*now)});
+    if (node != nullptr) queue_jobs_that_lose(*node);
   });
   caches_.nodes.on_change([this](const Json* before, const Json* now) {
     if (changes_capacity_of_node(before, now)) queue_jobs_concerned_by_node(before, now);

@@ -35,10 +35,12 @@ class Watches {
   void queue_routinely(const std::vector<JobKey>& jobs);
   void queue_jobs_that_may_grow() { queue_routinely(jobs_.all()); }
   void queue_jobs_that_may_use(const kube::Json& node);
+  void queue_jobs_that_lose(const kube::Json& node);  // it takes no pods any more, or others use its GPUs
   void queue_jobs_concerned_by_node(const kube::Json* before, const kube::Json* now);  // its capacity has changed
-  void queue_jobs_concerned_by_pod(const kube::Json* before, const kube::Json* now);   // its use of GPUs has changed
+  void queue_jobs_concerned_by_freed_gpus(const kube::Json& pod);                      // that the pod has used
   void queue_jobs_concerned_by(const kube::Json* before, const kube::Json* now);       // by a change of another job
-  void queue_jobs_on(const kube::Json& node);
+  void queue_jobs_of(const std::string& node);  // those that have pods on it, or may have, or claim its GPUs
+  [[nodiscard]] bool can_grow(const PoolKey& pool) const;
   void queue_owners(const kube::Json* before, const kube::Json* now);
   void watch_queues(const std::vector<std::string>& namespaces, const std::string& version);
   void watch(const kube::Resource& resource, kube::Selection selection, kube::Store& store);

@@ -266,4 +266,6 @@ std::map<PoolKey, PoolUse> use_of_pools(const ClusterView& view) {
   return uses;
 }
 
+bool takes_pods(const Json& node) { return node_view(node).takes_pods(); }
+
 }  // namespace sailor

@@ -107,6 +107,8 @@ struct PoolUse {
 // Has an entry for each pool of the view, also for one without nodes.
 std::map<PoolKey, PoolUse> use_of_pools(const ClusterView& view);
 
+// NodeView::takes_pods() of the node.
+bool takes_pods(const kube::Json& node);
 // Returns the node that a pod runs on, or is pinned to while it waits for the scheduler.
 std::string node_of_pod(const kube::Json& pod);
 // Returns the number of GPUs that a pod uses: 0 once it has ended.

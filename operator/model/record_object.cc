@@ -23,6 +23,12 @@ Result<GenerationRecord> checked_record(const Json& json) {
   return record;
 }
 
+void add_nodes(const Json& pods, std::set<std::string>& nodes) {
+  for (const Json& pod : pods) {
+    if (std::string node = kube::text_at(pod, {"node"}); !node.empty()) nodes.insert(std::move(node));
+  }
+}
+
 }  // namespace
 
 Json job_record_of(const GenerationRecord& record, const JobKey& job, const std::string& version) {
@@ -68,6 +74,17 @@ std::optional<Result<GenerationRecord>> record_of_older_operator(const Json& pla
 Json without_plan(Json plan_map) {
   if (plan_map.contains("data")) plan_map["data"].erase(kPlanKey);
   return plan_map;
+}
+
+std::set<std::string> nodes_of(const Json& job_record) {
+  std::set<std::string> nodes;
+  for (const char* list : {"slots", "members"}) {
+    add_nodes(kube::list_at(job_record, {"spec", list}), nodes);
+    add_nodes(kube::list_at(job_record, {"spec", "running", list}), nodes);
+  }
+  for (const Json& older : kube::list_at(job_record, {"spec", "older"}))
+    add_nodes(kube::list_at(older, {"members"}), nodes);
+  return nodes;
 }
 
 }  // namespace sailor

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "operator/model/record.h"
@@ -13,6 +14,8 @@ namespace sailor {
 // resourceVersion `version`; "" means that no JobRecord must exist.
 kube::Json job_record_of(const GenerationRecord& record, const JobKey& job, const std::string& version);
 Result<GenerationRecord> record_of(const kube::Json& job_record);
+// Returns the names of the nodes that have, or are to have, pods of the job, also if the rest cannot be read.
+std::set<std::string> nodes_of(const kube::Json& job_record);
 
 // Returns the ConfigMap that shows the plan of the record. The operator never reads the plan from it.
 kube::Json plan_map_of(const GenerationRecord& record, const JobKey& job);

@@ -124,6 +124,12 @@ std::optional<Json> word_about_pod(Json event) {
   return without_managed_fields(std::move(event));
 }
 
+std::vector<std::string> tags_of_record(const Json& record) {
+  std::vector<std::string> tags;
+  for (const std::string& node : nodes_of(record)) tags.push_back(node_tag(node));
+  return tags;
+}
+
 std::vector<std::string> tags_of_event(const Json& event) {
   return {pod_tag(kube::text_at(event, {"involvedObject", "uid"}))};
 }
@@ -147,7 +153,7 @@ Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
       pools(without_managed_fields),
       priority_classes(without_managed_fields),
       profiles(without_managed_fields),
-      records(without_managed_fields),
+      records(without_managed_fields, tags_of_record),
       plan_maps(generation_shown),
       scale_ups(word_about_pod, tags_of_event),
       workloads(without_managed_fields, tags_of_workload),

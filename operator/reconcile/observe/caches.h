@@ -30,7 +30,7 @@ struct Caches {
   kube::Store pools;
   kube::Store priority_classes;
   kube::Store profiles;
-  kube::Store records;    // the JobRecords
+  kube::Store records;    // the JobRecords; they have the tags of the nodes that they name
   kube::Store plan_maps;  // the ConfigMaps that show plans, without the plans
   kube::Store scale_ups;  // the Events of the autoscaler about pods; they have the tag above
 

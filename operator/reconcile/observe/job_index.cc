@@ -42,6 +42,8 @@ void JobIndex::take(const JobKey& key) {
   IndexedJob& job = entry->second;
   if (is_new || job.uid != uid || job.spec_generation != generation) job = {uid, generation, demand_of(*object)};
   job.state = job.demand == nullptr ? RivalState::kHolds : state_without_gpus(*object);
+  const Json* planned = kube::find_condition(*object, "Planned");
+  job.has_plan = planned != nullptr && kube::text_at(*planned, {"status"}) == "True";
 }
 
 std::optional<IndexedJob> JobIndex::find(const JobKey& key) const {
@@ -66,6 +68,12 @@ std::vector<JobKey> JobIndex::all() const {
 
 std::vector<JobKey> JobIndex::those_that_may_use(const PoolKey& pool) const {
   return those_that([&](const IndexedJob& job) { return job.demand != nullptr && job.demand->resources.allows(pool); });
+}
+
+std::vector<JobKey> JobIndex::those_that_look_for(const PoolKey& pool) const {
+  return those_that([&](const IndexedJob& job) {
+    return job.demand != nullptr && !job.has_plan && job.demand->resources.allows(pool);
+  });
 }
 
 std::vector<JobKey> JobIndex::those_that_compete_with(const Json& job) const {

@@ -21,6 +21,7 @@ struct IndexedJob {
   std::int64_t spec_generation = 0;       // the metadata.generation of the job
   std::shared_ptr<const Demand> demand;   // null: its spec cannot be read, or another controller owns it
   RivalState state = RivalState::kHolds;  // as its status shows it, if it has no GPUs
+  bool has_plan = false;                  // as its status shows it
 };
 
 // Any thread may call the functions.
@@ -36,6 +37,8 @@ class JobIndex {
   [[nodiscard]] std::optional<IndexedJob> find(const JobKey& key) const;  // empty: the job may not use GPUs
   [[nodiscard]] std::vector<JobKey> all() const;
   [[nodiscard]] std::vector<JobKey> those_that_may_use(const PoolKey& pool) const;
+  // The same, but only those that have no plan.
+  [[nodiscard]] std::vector<JobKey> those_that_look_for(const PoolKey& pool) const;
   // Returns the jobs that may use a pool which this job, of the same store or deleted, may use too.
   [[nodiscard]] std::vector<JobKey> those_that_compete_with(const kube::Json& job) const;
   // The same, but only those that wait for GPUs.
