@@ -103,7 +103,7 @@ ObserverSources OperatorRuntime::sources() {
   sources.protected_at = [this](const JobKey& job, const std::string& uid) { return protected_jobs_.find(job, uid); };
   sources.trust_change = [this] { return issuer_->trust_change(); };
   sources.status_age = [this](const JobKey& job, const std::string& uid, MonotonicTime now) {
-    return status_times_.age(job, uid, now);
+    return now - status_times_.find_or_note(job, uid, now);
   };
   return sources;
 }

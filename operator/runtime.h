@@ -17,9 +17,9 @@
 #include "operator/pages/page_routes.h"
 #include "operator/profile_cache.h"
 #include "operator/reconcile/controller.h"
+#include "operator/reconcile/job_times.h"
 #include "operator/reconcile/planning_service.h"
 #include "operator/reconcile/pool_status_writer.h"
-#include "operator/reconcile/status_times.h"
 #include "operator/watchdog.h"
 #include "operator/watches.h"
 

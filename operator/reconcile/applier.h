@@ -9,9 +9,9 @@
 #include "operator/kube/api.h"
 #include "operator/reconcile/decide/decision.h"
 #include "operator/reconcile/event_sender.h"
+#include "operator/reconcile/job_times.h"
 #include "operator/reconcile/observe/caches.h"
 #include "operator/reconcile/pod_refusals.h"
-#include "operator/reconcile/protected_jobs.h"
 
 namespace sailor {
 

@@ -136,4 +136,8 @@ Json scheduling_spec(const Json& pod_template) {
   return spec;
 }
 
+Demand demand_of(const JobSpec& spec, const Json& pod_template) {
+  return {spec.resources, spec.elasticity, SchedulingRules(scheduling_spec(pod_template))};
+}
+
 }  // namespace sailor

@@ -14,4 +14,7 @@ kube::Json render_pod(const JobView& job, const Slot& slot, std::int64_t generat
 // nodeSelector and affinity, without those that pin a pod to its slot.
 kube::Json scheduling_spec(const kube::Json& pod_template);
 
+// Returns what a job of this spec, with this template, may use.
+Demand demand_of(const JobSpec& spec, const kube::Json& pod_template);
+
 }  // namespace sailor

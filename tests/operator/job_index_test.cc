@@ -101,6 +101,20 @@ TEST_F(IndexOfJobs, OnlyChangedSpecsAreReadAgain) {
   EXPECT_THAT(index_.those_that_may_use(kL4Pool), ElementsAre(key("a")));
 }
 
+TEST_F(IndexOfJobs, SpecIsReadOnceForAllWhoAskForIt) {
+  Json object = job("a", kOnlyT4);
+  put(object);
+  EXPECT_THAT(index_.spec_of(object)->resources.accelerators, ElementsAre(Accelerator("nvidia-tesla-t4")));
+  EXPECT_THAT(index_.those_that_compete_with(object), ElementsAre(key("a")));
+  EXPECT_THAT(read_, ElementsAre("a"));
+  object["metadata"]["generation"] = 2;  // the index does not have it yet
+  object["spec"]["resources"] = kOnlyL4;
+  EXPECT_THAT(index_.spec_of(object)->resources.accelerators, ElementsAre(Accelerator("nvidia-l4")));
+  object["spec"]["suspend"] = true;
+  put(object);
+  EXPECT_TRUE(index_.spec_of(object)->suspend) << "such a job may not use GPUs, so the index does not have it";
+}
+
 TEST_F(IndexOfJobs, EqualDemandsAreOneObject) {
   put(job("a", kOnlyT4));
   put(job("b", kOnlyT4));

@@ -5,7 +5,7 @@
 
 #include "operator/reconcile/decide/next_status.h"
 #include "operator/reconcile/decide/plan_lookup.h"
-#include "operator/reconcile/status_times.h"
+#include "operator/reconcile/job_times.h"
 
 namespace sailor {
 namespace {
@@ -76,18 +76,21 @@ TEST_F(StatusThatChanges, NewJobThatIsPlannedAtOnceNeverSaysThatItIsBeingPlanned
   EXPECT_TRUE(with_status(observation_, result_).status.has_value());
 }
 
-TEST(StatusTimes, AgeIsThatOfTheLastWriteOrOfTheFirstLook) {
+TEST(StatusTimes, AreThoseOfTheLastWriteOrOfTheFirstLook) {
   using std::chrono::milliseconds;
   StatusTimes times;
   const JobKey job{"default", "a"};
   const MonotonicTime start{std::chrono::hours(1)};
-  EXPECT_EQ(times.age(job, "uid", start), milliseconds(0));
-  EXPECT_EQ(times.age(job, "uid", start + milliseconds(5)), milliseconds(5));
+  EXPECT_EQ(times.find(job, "uid"), std::nullopt);
+  EXPECT_EQ(times.find_or_note(job, "uid", start), start);
+  EXPECT_EQ(times.find_or_note(job, "uid", start + milliseconds(5)), start);
   times.note(job, "uid", start + milliseconds(6));
-  EXPECT_EQ(times.age(job, "uid", start + milliseconds(8)), milliseconds(2));
-  EXPECT_EQ(times.age(job, "uid of another job of the name", start + milliseconds(9)), milliseconds(0));
+  EXPECT_EQ(times.find_or_note(job, "uid", start + milliseconds(8)), start + milliseconds(6));
+  EXPECT_EQ(times.find(job, "uid of another job of the name"), std::nullopt);
+  const MonotonicTime later = start + milliseconds(9);
+  EXPECT_EQ(times.find_or_note(job, "uid of another job of the name", later), later);
   times.forget(job);
-  EXPECT_EQ(times.age(job, "uid", start + milliseconds(10)), milliseconds(0));
+  EXPECT_EQ(times.find(job, "uid of another job of the name"), std::nullopt);
 }
 
 }  // namespace

@@ -49,8 +49,7 @@ GpusByNode fewest_nodes(GpusByNode gpus, int enough) {
 Competition::Competition(const Observation& observation)
     : observation_(observation),
       rank_{observation.job.priority.value, observation.job.created, observation.job.key},
-      demand_{observation.job.spec ? observation.job.spec->resources : ResourceSpec{}, ElasticityMode::kLive,
-              SchedulingRules(scheduling_spec(observation.job.pod_template))} {
+      demand_(demand_of(observation.job.spec ? *observation.job.spec : JobSpec{}, observation.job.pod_template)) {
   for (const Rival* rival : observation.rivals->without_gpus()) {
     const bool waits = rival->state == RivalState::kWaits || is_about_to_be_planned(*rival);
     if (!waits || is_lower(*rival) || rival->uid == observation.job.uid) continue;

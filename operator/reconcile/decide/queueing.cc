@@ -41,8 +41,7 @@ std::vector<const Workload*> those_that(const QueueView& queue, bool (Workload::
 // Returns all GPUs of the cluster that the job could use, whoever uses them now.
 int most_gpus(const Observation& observation) {
   const ResourceSpec& resources = observation.job.spec->resources;
-  const Demand demand{resources, observation.job.spec->elasticity,
-                      SchedulingRules(scheduling_spec(observation.job.pod_template))};
+  const Demand demand = demand_of(*observation.job.spec, observation.job.pod_template);
   std::int64_t gpus = 0;
   for (const NodeView& node : observation.cluster->nodes) {
     if (!node.is_terminating && demand.may_use(node)) gpus += node.gpus;

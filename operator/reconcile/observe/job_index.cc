@@ -12,12 +12,10 @@ JobIndex::JobIndex(kube::Store& jobs, ReadJob read_job) : store_(jobs), read_job
 }
 
 // Jobs differ in little of what they ask for, so most share one object. Whoever compares demands compares pointers.
-std::shared_ptr<const Demand> JobIndex::demand_of(const Json& job) {
-  const auto spec = read_job_(job);
+std::shared_ptr<const Demand> JobIndex::shared_demand(const Result<JobSpec>& spec, const Json& job) {
   if (!spec || !spec->managed_by.empty()) return nullptr;
   const Json* pod_template = kube::find_at(job, {"spec", "podTemplate"});
-  Demand demand{spec->resources, spec->elasticity,
-                SchedulingRules(scheduling_spec(pod_template == nullptr ? Json() : *pod_template))};
+  Demand demand = demand_of(*spec, pod_template == nullptr ? Json() : *pod_template);
   std::erase_if(demands_, [](const auto& known) { return known.expired(); });
   for (const auto& entry : demands_) {
     auto known = entry.lock();
@@ -40,10 +38,25 @@ void JobIndex::take(const JobKey& key) {
   const std::int64_t generation = kube::integer_at(*object, {"metadata", "generation"});
   const auto [entry, is_new] = jobs_.try_emplace(key);
   IndexedJob& job = entry->second;
-  if (is_new || job.uid != uid || job.spec_generation != generation) job = {uid, generation, demand_of(*object)};
+  if (is_new || job.uid != uid || job.spec_generation != generation) {
+    auto spec = std::make_shared<const Result<JobSpec>>(read_job_(*object));
+    auto demand = shared_demand(*spec, *object);
+    job = {uid, generation, std::move(spec), std::move(demand)};
+  }
   job.state = job.demand == nullptr ? RivalState::kHolds : state_without_gpus(*object);
   const Json* planned = kube::find_condition(*object, "Planned");
   job.has_plan = planned != nullptr && kube::text_at(*planned, {"status"}) == "True";
+}
+
+Result<JobSpec> JobIndex::spec_of(const Json& job) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(kube::key_of(job));
+    const bool is_known = found != jobs_.end() && found->second.uid == kube::uid_of(job) &&
+                          found->second.spec_generation == kube::integer_at(job, {"metadata", "generation"});
+    if (is_known) return *found->second.spec;
+  }
+  return read_job_(job);
 }
 
 std::optional<IndexedJob> JobIndex::find(const JobKey& key) const {
@@ -77,7 +90,7 @@ std::vector<JobKey> JobIndex::those_that_look_for(const PoolKey& pool) const {
 }
 
 std::vector<JobKey> JobIndex::those_that_compete_with(const Json& job) const {
-  const auto spec = read_job_(job);
+  const auto spec = spec_of(job);
   if (!spec) return {};
   return those_that([&](const IndexedJob& other) {
     return other.demand != nullptr && may_allow_the_same(other.demand->resources, spec->resources);
@@ -85,7 +98,7 @@ std::vector<JobKey> JobIndex::those_that_compete_with(const Json& job) const {
 }
 
 std::vector<JobKey> JobIndex::those_that_wait_beside(const Json& job) const {
-  const auto spec = read_job_(job);
+  const auto spec = spec_of(job);
   return spec ? those_that_wait_beside(spec->resources) : std::vector<JobKey>();
 }
 

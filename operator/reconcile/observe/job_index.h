@@ -18,7 +18,8 @@ namespace sailor {
 
 struct IndexedJob {
   std::string uid;
-  std::int64_t spec_generation = 0;       // the metadata.generation of the job
+  std::int64_t spec_generation = 0;  // the metadata.generation of the job
+  std::shared_ptr<const Result<JobSpec>> spec;
   std::shared_ptr<const Demand> demand;   // null: its spec cannot be read, or another controller owns it
   RivalState state = RivalState::kHolds;  // as its status shows it, if it has no GPUs
   bool has_plan = false;                  // as its status shows it
@@ -35,6 +36,8 @@ class JobIndex {
   JobIndex& operator=(const JobIndex&) = delete;
 
   [[nodiscard]] std::optional<IndexedJob> find(const JobKey& key) const;  // empty: the job may not use GPUs
+  // Returns the spec of a job, of the same store or deleted. Reads it only if the index does not have it.
+  [[nodiscard]] Result<JobSpec> spec_of(const kube::Json& job) const;
   [[nodiscard]] std::vector<JobKey> all() const;
   [[nodiscard]] std::vector<JobKey> those_that_may_use(const PoolKey& pool) const;
   // The same, but only those that have no plan.
@@ -47,7 +50,7 @@ class JobIndex {
 
  private:
   void take(const JobKey& key);
-  [[nodiscard]] std::shared_ptr<const Demand> demand_of(const kube::Json& job);
+  [[nodiscard]] std::shared_ptr<const Demand> shared_demand(const Result<JobSpec>& spec, const kube::Json& job);
   template <class Concerns>
   [[nodiscard]] std::vector<JobKey> those_that(const Concerns& concerns) const;
 

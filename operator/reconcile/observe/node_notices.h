@@ -18,10 +18,10 @@ class NodeNotices {
     std::map<std::string, Time> since;
     for (std::size_t i = 0; i < view.nodes.size(); ++i) {
       if (!view.nodes[i].is_terminating) continue;
-      NodeView node = view.nodes[i];
-      const auto known = since_.find(node.uid);
-      node.terminating_since = since[node.uid] = known == since_.end() ? now : known->second;
-      view.nodes.replace(i, std::move(node));
+      view.nodes.change(view.nodes[i].name, [&](NodeView& node) {
+        const auto known = since_.find(node.uid);
+        node.terminating_since = since[node.uid] = known == since_.end() ? now : known->second;
+      });
     }
     since_ = std::move(since);
   }

@@ -20,7 +20,7 @@ namespace {
 
 using kube::Json;
 
-JobView job_view(const Json& object, const ObserverSources& sources) {
+JobView job_view(const Json& object, const JobIndex& jobs) {
   JobView view;
   view.key = kube::key_of(object);
   view.uid = kube::uid_of(object);
@@ -29,7 +29,7 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   view.is_deleting = kube::is_deleting(object);
   view.created = kube::created_at(object);
   view.priority_class = priority_class_of(object);
-  view.spec = sources.read_job(object);
+  view.spec = jobs.spec_of(object);
   if (const Json* pod_template = kube::find_at(object, {"spec", "podTemplate"})) view.pod_template = *pod_template;
   if (const Json* status = kube::find_at(object, {"status"})) view.status = job_status_from_json(*status);
   return view;
@@ -248,7 +248,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   observation.now = sources_.clock();
   observation.monotonic_now = sources_.monotonic();
   observation.settings = settings_;
-  observation.job = job_view(*object, sources_);
+  observation.job = job_view(*object, jobs_);
   read_record(observation);
   read_plan_map(observation);
   for (const kube::Object& pod : caches_.pods.tagged(job_tag(key))) {
