@@ -71,10 +71,7 @@ class Fleet {
     for (const auto& [pod_uid, agent] : job_.world.agents) agents_[replaced(pod_uid, "uid-", "uid-0-")] = agent;
   }
 
-  void pass(int job) {
-    const auto observation = observer_.observe({"default", fmt::format("job{}", job)});
-    benchmark::DoNotOptimize(sailor::decide(observation.value()));
-  }
+  void pass(int job) { look_at(fmt::format("job{}", job)); }
   // Adds so many jobs that look for GPUs, and so many nodes that are free.
   void add_waiting(int jobs, int nodes) {
     const Json trains = *caches_.jobs.find({"default", "job0"});
@@ -91,16 +88,20 @@ class Fleet {
       free["metadata"]["uid"] = fmt::format("uid-free-{}", number);
       caches_.nodes.put(std::move(free));
     }
+    for (int number = 0; number < jobs; ++number) look_at(fmt::format("waiting{}", number));
   }
-  void waiting_pass() {
-    const auto observation = observer_.observe({"default", "waiting0"});
-    benchmark::DoNotOptimize(sailor::decide(observation.value()));
-  }
+  void waiting_pass() { look_at("waiting0"); }
   // A kubelet reports, or the operator has written the progress of a job.
   void touch_node(int job) { touch(caches_.nodes, {"", fmt::format("node{}-0", job)}); }
   void touch_job(int job) { touch(caches_.jobs, {"default", fmt::format("job{}", job)}); }
 
  private:
+  // As the controller does, without what it writes.
+  void look_at(const std::string& job) {
+    const auto observation = observer_.observe({"default", job});
+    benchmark::DoNotOptimize(sailor::decide(observation.value()));
+    benchmark::DoNotOptimize(observer_.note_decided(observation.value()));
+  }
   void touch(sailor::kube::Store& store, const JobKey& key) {
     Json changed = *store.find(key);
     changed["metadata"]["resourceVersion"] = std::to_string(++version_);
