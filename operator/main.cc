@@ -81,11 +81,10 @@ void declare(CLI::App& app, Flags& flags) {
 }
 
 // Returns the name of the pod, or of the host, and a random suffix that distinguishes processes of the same name.
-std::string identity() {
-  const char* pod = std::getenv("POD_NAME");
+std::string identity(const std::string& pod) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  return fmt::format("{}_{:08x}", pod != nullptr ? pod : host, std::random_device{}());
+  return fmt::format("{}_{:08x}", pod.empty() ? host : pod, std::random_device{}());
 }
 
 Result<NetworkModel> read_network(const std::string& file) {
@@ -102,7 +101,8 @@ Result<void> complete(Flags& flags) {
   if (!cluster) return tl::unexpected(std::move(cluster).error());
   flags.options.cluster = std::move(*cluster);
   if (const char* namespace_name = std::getenv("POD_NAMESPACE")) flags.options.cluster.namespace_name = namespace_name;
-  flags.options.identity = identity();
+  if (const char* pod = std::getenv("POD_NAME")) flags.options.pod = pod;
+  flags.options.identity = identity(flags.options.pod);
   flags.options.pod_start_limit = std::chrono::seconds(flags.pod_start_limit);
   flags.options.new_node_limit = std::chrono::seconds(flags.new_node_limit);
   flags.options.cool_down = std::chrono::seconds(flags.cool_down);

@@ -19,6 +19,7 @@ struct OperatorOptions {
   std::string callback_address;  // the server that agents must be able to reach listens here; empty: no such server
   std::string status_address;    // the server of the pages for people listens here; empty: no such server
   std::string identity;          // names this process in the leader election and in events
+  std::string pod;               // of this process; empty: it runs outside of a pod
   std::vector<std::string> namespaces;  // the operator runs the jobs of these; empty: of all namespaces
   bool elects_leader = false;
   std::string lease_name = "sailor-operator";  // of the leader election; each release has its own

@@ -54,6 +54,10 @@ bool LeaderElection::create() {
   return created.has_value();
 }
 
+bool LeaderElection::is_of_earlier_process(const std::string& holder) const {
+  return !settings_.pod.empty() && holder.starts_with(settings_.pod + "_");
+}
+
 bool LeaderElection::try_once() {
   const auto lease = api_.get(kube::kLeases, {settings_.namespace_name, settings_.name});
   if (!lease) return lease.error().is_not_found() && create();
@@ -64,7 +68,7 @@ bool LeaderElection::try_once() {
     seen_at_ = clocks_.monotonic();
   }
   const bool has_expired = clocks_.monotonic() - seen_at_ > settings_.duration;
-  if (!holder.empty() && !is_mine && !has_expired) return false;
+  if (!holder.empty() && !is_mine && !has_expired && !is_of_earlier_process(holder)) return false;
   return write(*lease, is_mine);
 }
 

@@ -16,7 +16,10 @@ namespace sailor {
 struct LeaseSettings {
   std::string namespace_name;
   std::string name = "sailor-operator";
-  std::string identity;                             // names this process; no other process has the same identity
+  std::string identity;  // names this process; no other process has the same identity
+  // The pod of this process, with which its identity begins; empty: this process runs outside of a pod. Another holder
+  // of this pod is an earlier process of the same container, which has ended: its lease need not expire.
+  std::string pod;
   std::chrono::milliseconds duration{15000};        // the lease of another operator expires after this time
   std::chrono::milliseconds renew_deadline{10000};  // an operator that could not renew for this long stops leading
   std::chrono::milliseconds retry{2000};            // the time between two attempts to take the lease, plus up to 20%
@@ -46,6 +49,7 @@ class LeaderElection {
   [[nodiscard]] bool may_write() const;
 
  private:
+  bool is_of_earlier_process(const std::string& holder) const;
   bool write(const kube::Json& lease, bool is_mine);
   bool create();
   kube::Json spec_of(const kube::Json& before, bool is_mine) const;

@@ -48,21 +48,33 @@ func leader(ctx context.Context) (string, error) {
 	return *lease.Spec.HolderIdentity, nil
 }
 
+func podOf(identity string) string {
+	pod, _, _ := strings.Cut(identity, "_")
+	return pod
+}
+
 // killOperator kills the operator's process in the pod of this identity, which has no time to give its Lease up.
 func (w *world) killOperator(identity string) {
 	w.t.Helper()
-	pod, _, _ := strings.Cut(identity, "_")
+	w.signalOperator(identity, syscall.SIGKILL)
+}
+
+// signalOperator returns the process that it has sent the signal to.
+func (w *world) signalOperator(identity string, signal syscall.Signal) (pid int) {
+	w.t.Helper()
+	pod := podOf(identity)
 	for _, process := range w.processes("sailor-operator") {
 		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", process.PID))
 		if err != nil || !contains("\x00"+string(environment), "\x00POD_NAME="+pod+"\x00") {
 			continue
 		}
-		if err := syscall.Kill(process.PID, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(process.PID, signal); err != nil {
 			w.t.Fatal(err)
 		}
-		return
+		return process.PID
 	}
 	w.t.Fatalf("no process of pod %s runs", pod)
+	return 0
 }
 
 func TestHelmTestSaysWhatItHasChecked(t *testing.T) {
@@ -110,7 +122,21 @@ func TestUpgradeRollbackAndUninstallLoseNoStepOfARunningJob(t *testing.T) {
 	}
 }
 
-func TestTheOtherReplicaTakesOverWhenTheLeaderIsKilled(t *testing.T) {
+// untilAnotherLeads waits until the Lease has another holder than this one.
+func (w *world) untilAnotherLeads(than string) (identity string) {
+	w.t.Helper()
+	began := time.Now()
+	testcluster.Eventually(w.t, time.Minute, "another process to lead", func(ctx context.Context) (found bool, err error) {
+		identity, err = leader(ctx)
+		return identity != "" && identity != than, err
+	})
+	w.t.Logf("another operator led after %.1f s", time.Since(began).Seconds())
+	return identity
+}
+
+// A process that is killed starts again in the same pod and leads at once, because nothing else runs there. If it hangs, the other replica
+// leads once the Lease has expired.
+func TestALeaderThatIsKilledLeadsAgainAndTheOtherReplicaTakesOverIfItHangs(t *testing.T) {
 	w := start(t, trainingjob.Small{Name: "led", Steps: trainingjob.Endless, Resources: "{minGpus: 4}"})
 	before := w.untilTraining()
 	helm(t, "upgrade", "sailor", chartFolder(t), "--reuse-values", "--set", "replicas=2", "--wait")
@@ -120,13 +146,16 @@ func TestTheOtherReplicaTakesOverWhenTheLeaderIsKilled(t *testing.T) {
 		first, err = leader(ctx) // nobody leads for a moment if the upgrade has replaced the leader
 		return first != "", err
 	})
-	killed := time.Now()
 	w.killOperator(first)
-	testcluster.Eventually(t, time.Minute, "another process to lead", func(ctx context.Context) (bool, error) {
-		second, err := leader(ctx)
-		return second != "" && second != first, err
-	})
-	t.Logf("another operator led after %.1f s", time.Since(killed).Seconds())
+	again := w.untilAnotherLeads(first)
+	if podOf(again) != podOf(first) {
+		t.Errorf("%s was killed, and another pod leads: %s", first, again)
+	}
+	hanging := w.signalOperator(again, syscall.SIGSTOP)
+	t.Cleanup(func() { _ = syscall.Kill(hanging, syscall.SIGCONT) }) // an error means that the kubelet has ended it
+	if second := w.untilAnotherLeads(again); podOf(second) == podOf(first) {
+		t.Errorf("%s hangs, and %s leads", again, second)
+	}
 	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), 15*time.Second); err != nil {
 		t.Fatal(err)
 	}

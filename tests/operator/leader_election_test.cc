@@ -12,8 +12,9 @@ using testing::FakeApi;
 
 class Leadership : public ::testing::Test {
  protected:
-  LeaderElection candidate(const char* identity) {
-    return {api, {.namespace_name = "default", .identity = identity}, {system_time, [this] { return now; }}};
+  LeaderElection candidate(const char* identity, const char* pod = "") {
+    return {
+        api, {.namespace_name = "default", .identity = identity, .pod = pod}, {system_time, [this] { return now; }}};
   }
   void pass(std::chrono::seconds time) { now += time; }
 
@@ -63,6 +64,23 @@ TEST_F(Leadership, IsFreeAtOnceAfterARelease) {
   first.release();
   EXPECT_FALSE(first.may_write());
   EXPECT_TRUE(second.try_once());
+}
+
+TEST_F(Leadership, PassesAtOnceToTheNextProcessOfTheSamePod) {
+  auto killed = candidate("sailor-1_a", "sailor-1");
+  auto replica = candidate("sailor-11_b", "sailor-11");
+  auto restarted = candidate("sailor-1_c", "sailor-1");
+  killed.try_once();
+  EXPECT_FALSE(replica.try_once());
+  EXPECT_TRUE(restarted.try_once());
+  EXPECT_FALSE(replica.try_once());
+}
+
+TEST_F(Leadership, DoesNotPassToAProcessOfTheSameNameOutsideOfAPod) {
+  auto first = candidate("host_a");
+  auto second = candidate("host_b");
+  first.try_once();
+  EXPECT_FALSE(second.try_once());
 }
 
 TEST_F(Leadership, EndsBeforeTheLeaseDoesIfItCannotBeRenewed) {
