@@ -19,7 +19,8 @@
 namespace sailor {
 namespace {
 
-constexpr auto kMetricsPeriod = std::chrono::seconds(2);  // the leader's Lease is renewed with the same period
+constexpr auto kMetricsPeriod = std::chrono::seconds(2);
+constexpr auto kLeaseRenewal = std::chrono::seconds(2);
 // A reconcile mostly waits for the API server.
 constexpr int kReconcilesAtOnce = 8;
 constexpr auto kAuthorityPause = std::chrono::seconds(2);
@@ -55,7 +56,8 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
       lease_api_(transport_, api_hooks(false)),
       election_(lease_api_, {.namespace_name = options_.cluster.namespace_name,
                              .name = options_.lease_name,
-                             .identity = options_.identity}),
+                             .identity = options_.identity,
+                             .pod = options_.pod}),
       api_(transport_, api_hooks(options_.elects_leader)),
       caches_(options_.namespaces, !options_.kueue_version.empty()),
       profiles_(caches_.profiles),
@@ -279,6 +281,10 @@ void OperatorRuntime::write_pool_statuses(const std::stop_token& stop) {
   while (!stop.stop_requested()) kube::interruptible_sleep(pool_statuses_.write(observer_.fleet()), stop);
 }
 
+void OperatorRuntime::renew_lease(const std::stop_token& stop) {
+  while (kube::interruptible_sleep(kLeaseRenewal, stop), !stop.stop_requested()) election_.try_once();
+}
+
 // Waits for the leadership, then reconciles until a stop (returns true) or until the leadership is lost (returns
 // false).
 bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
@@ -295,21 +301,27 @@ bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   workers.reserve(kReconcilesAtOnce);
   for (int i = 0; i < kReconcilesAtOnce; ++i)
     workers.emplace_back([this](const std::stop_token& worker_stop) { reconcile_jobs(worker_stop); });
+  // A renewal takes long if the API server does not answer. That the lease has expired is noticed all the same.
+  std::jthread renewer;
+  if (options_.elects_leader)
+    renewer = std::jthread([this](const std::stop_token& renewer_stop) { renew_lease(renewer_stop); });
   bool has_lost = false;
   while (!stop.stop_requested() && !has_lost) {
     update_metrics();
-    if (options_.elects_leader) {
-      election_.try_once();
-      has_lost = !election_.may_write();
-    }
+    has_lost = !may_write();
     if (!has_lost) kube::interruptible_sleep(kMetricsPeriod, stop);
   }
+  if (has_lost) log_error("leadership lost", {{"identity", options_.identity}});
+  renewer.request_stop();
   for (std::jthread& worker : workers) worker.request_stop();
   workers.clear();
-  if (!has_lost) events_.flush();
-  if (has_lost) log_error("leadership lost", {{"identity", options_.identity}});
-  if (options_.elects_leader && !has_lost) election_.release();
-  return !has_lost;
+  if (has_lost) return false;
+  events_.flush();
+  if (renewer.joinable()) {
+    renewer.join();
+    election_.release();
+  }
+  return true;
 }
 
 OperatorRuntime::~OperatorRuntime() {

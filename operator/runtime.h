@@ -41,6 +41,7 @@ class OperatorRuntime {
   bool await_authority(const std::stop_token& stop);     // makes issuer_; returns false after a stop
   void follow_authority(const std::stop_token& stop);
   void start_callback_server();
+  void renew_lease(const std::stop_token& stop);
   bool reconcile_while_leading(std::stop_token stop);
   void reconcile_jobs(const std::stop_token& stop);
   void write_pool_statuses(const std::stop_token& stop);
