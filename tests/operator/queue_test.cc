@@ -154,6 +154,23 @@ TEST_F(Queues, EvictionOfAllSavesTheStateAndTheJobGoesOnLater) {
 }
 
 // A pod keeps the GPUs that it was created with. The planner would take two of the three of node "x".
+TEST_F(Queues, JobThatHasLostItsRecordAndItsPodsWaitsForQuota) {
+  add_nodes({"a", "b"});
+  kueue.add_flavor("t4", 4);
+  add_job("job", 2);
+  settle();
+  kueue.set_quota("t4", 0);
+  kueue.evict_beyond_quota();
+  settle();
+  world.lose_record();
+  settle_later();
+  EXPECT_EQ(world.state(), "Waiting");
+  EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForQuota: Workload "));
+  kueue.set_quota("t4", 4);
+  settle_later();
+  EXPECT_EQ(world.state(), "Running");
+}
+
 TEST_F(Queues, PodWithMoreGpusThanTheQuotaIsNotKept) {
   world.add_node("y", 2, "us-central1-b");
   kueue.add_flavor("t4", 5);

@@ -9,6 +9,7 @@
 #include "operator/reconcile/decide/membership.h"
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/pod_states.h"
+#include "operator/reconcile/decide/queueing.h"
 #include "operator/reconcile/decide/saving.h"
 
 namespace sailor {
@@ -81,6 +82,12 @@ std::optional<PolicyResult> replace_lost_record(const Observation& observation) 
   if (awaits_answers(observation)) {
     planned = no(Reason::kRecordLost, "The job's record was lost. The operator asks the pods for their generation.");
     return result;
+  }
+  if (!may_hold_state(observation)) {
+    if (auto waiting = await_quota(observation)) {
+      remove_running_pods(*waiting, observation);
+      return waiting;
+    }
   }
   const auto [query, lookup] = look_up_remaining_plan(observation, {}, std::nullopt);
   if (lookup.has_plan()) {
