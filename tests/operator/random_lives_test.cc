@@ -389,10 +389,25 @@ class Life {
       const bool has_moved_on = worker->generation == newest || worker->phase != WorkerPhase::kTraining;
       if (!has_moved_on) return;  // the newest generation waits for this worker
     }
+    if (record.is_null() || waits_for_a_member(record["spec"], newest)) return;
     say(fmt::format("last step of {} in generation {}", world_.job.name, newest));
     for (WorkerReport* worker : workers_of(uid)) {
       if (worker->phase == WorkerPhase::kTraining) worker->phase = WorkerPhase::kFinished;
     }
+  }
+
+  // Returns whether a member of the generation has not taken its assignment. No step is done without it.
+  [[nodiscard]] bool waits_for_a_member(const Json& record, std::int64_t generation) const {
+    const bool is_newest = kube::integer_at(record, {"generation"}) == generation;
+    const Json& members =
+        is_newest ? kube::list_at(record, {"members"}) : kube::list_at(record, {"running", "members"});
+    for (const Json& member : members) {
+      const auto agent = world_.agents.find(kube::text_at(member, {"podUid"}));
+      if (agent == world_.agents.end() || !agent->second.report) continue;
+      const auto trains = [&](const WorkerReport& worker) { return worker.generation == generation; };
+      if (std::ranges::none_of(agent->second.report->workers, trains)) return true;
+    }
+    return false;
   }
 
   std::vector<WorkerReport*> workers_of(const std::string& job_uid) {
