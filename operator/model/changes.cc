@@ -4,8 +4,8 @@
 #include <array>
 
 #include "operator/kube/resource.h"
-#include "operator/model/claims.h"
 #include "operator/model/cluster_view.h"
+#include "operator/model/gpu_claims.h"
 #include "operator/model/job_status.h"
 #include "operator/model/rival.h"
 

@@ -32,7 +32,7 @@ bool Demand::may_use_growth(const PoolKey& pool, const Labels& labels_of_new_nod
   return resources.allows(pool) && rules.accept_future_node(labels_of_new_node);
 }
 
-bool may_allow_the_same(const ResourceSpec& one, const ResourceSpec& other) {
+bool may_share_a_pool(const ResourceSpec& one, const ResourceSpec& other) {
   const auto may_share = [](const auto& left, const auto& right) {
     return left.empty() || right.empty() ||
            std::ranges::any_of(left, [&](const auto& item) { return std::ranges::find(right, item) != right.end(); });

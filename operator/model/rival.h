@@ -51,7 +51,7 @@ struct Demand {
 };
 
 // Returns false only if no pool is allowed by both.
-bool may_allow_the_same(const ResourceSpec& one, const ResourceSpec& other);
+bool may_share_a_pool(const ResourceSpec& one, const ResourceSpec& other);
 
 enum class RivalState : std::uint8_t {
   kHolds,      // it has GPUs, or its record claims some; or it cannot start whatever is free

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "operator/model/claims.h"
+#include "operator/model/gpu_claims.h"
 #include "operator/model/names.h"
 #include "operator/reconcile/work_queue.h"
 

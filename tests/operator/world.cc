@@ -6,7 +6,7 @@
 
 #include "core/manifest/manifest.h"
 #include "core/model/speed_grade.h"
-#include "operator/model/claims.h"
+#include "operator/model/gpu_claims.h"
 #include "operator/model/names.h"
 #include "operator/model/record_object.h"
 #include "operator/reconcile/decide/decide.h"

@@ -4,7 +4,7 @@
 // 2. A job that trains takes no further node that a job without GPUs may use, unless that job has a lower priority
 //    (is_left_to_others).
 // 3. A job that starts may take GPUs from jobs of lower priority: at first those beyond their minGpus, then all of one
-//    job after the other, from the last rank up. The record of the job claims the GPUs (model/claims.h).
+//    job after the other, from the last rank up. The record of the job claims the GPUs (model/gpu_claims.h).
 // 4. A job whose GPUs are claimed by one of higher priority continues without them, or releases all its GPUs
 //    (yielding.h). The pods of the other job are created once the GPUs are free (is_awaited).
 #pragma once

@@ -4,7 +4,7 @@
 #include <ranges>
 
 #include "operator/model/changes.h"
-#include "operator/model/claims.h"
+#include "operator/model/gpu_claims.h"
 
 namespace sailor {
 

@@ -1,6 +1,6 @@
 #include "operator/reconcile/observe/job_index.h"
 
-#include "operator/model/claims.h"
+#include "operator/model/gpu_claims.h"
 #include "operator/render/pod.h"
 
 namespace sailor {
@@ -93,7 +93,7 @@ std::vector<JobKey> JobIndex::those_that_compete_with(const Json& job) const {
   const auto spec = spec_of(job);
   if (!spec) return {};
   return those_that([&](const IndexedJob& other) {
-    return other.demand != nullptr && may_allow_the_same(other.demand->resources, spec->resources);
+    return other.demand != nullptr && may_share_a_pool(other.demand->resources, spec->resources);
   });
 }
 
@@ -104,7 +104,7 @@ std::vector<JobKey> JobIndex::those_that_wait_beside(const Json& job) const {
 
 std::vector<JobKey> JobIndex::those_that_wait_beside(const ResourceSpec& resources) const {
   return those_that([&](const IndexedJob& other) {
-    return other.state == RivalState::kWaits && may_allow_the_same(other.demand->resources, resources);
+    return other.state == RivalState::kWaits && may_share_a_pool(other.demand->resources, resources);
   });
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/model/parse_number.h"
 #include "operator/kube/resource.h"
-#include "operator/model/claims.h"
+#include "operator/model/gpu_claims.h"
 #include "operator/model/job_status.h"
 #include "operator/model/names.h"
 #include "operator/model/observation_queries.h"

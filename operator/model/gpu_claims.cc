@@ -1,4 +1,4 @@
-#include "operator/model/claims.h"
+#include "operator/model/gpu_claims.h"
 
 #include "operator/model/job_status.h"
 
