@@ -327,7 +327,7 @@ class Reading {
             .agents = [](const JobKey&) { return std::map<std::string, AgentView>(); },
             .answers = [](const JobKey&) { return std::vector<PlanAnswer>(); },
             .refusal = [](const JobKey&) { return std::nullopt; },
-            .protected_at = [](const JobKey&, const std::string&) { return std::nullopt; },
+            .secured_at = [](const JobKey&, const std::string&) { return std::nullopt; },
             .trust_change = [] { return std::nullopt; },
             .clock = [now = now_] { return now; }};
   }

@@ -73,7 +73,7 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
                  options_.kueue_version},
                 sources()),
       events_(api_, options_.identity),
-      applier_(api_, caches_, refusals_, protected_jobs_, sinks()),
+      applier_(api_, caches_, refusals_, secured_jobs_, sinks()),
       orphans_(api_, caches_),
       controller_(orphans_, observer_, applier_, queue_, hooks()),
       pool_statuses_(api_, caches_, log_pool_failure),
@@ -102,7 +102,7 @@ ObserverSources OperatorRuntime::sources() {
   sources.agents = [this](const JobKey& job) { return link_.views(job); };
   sources.answers = [this](const JobKey& job) { return planning_.take_answers(job); };
   sources.refusal = [this](const JobKey& job) { return refusals_.find(job); };
-  sources.protected_at = [this](const JobKey& job, const std::string& uid) { return protected_jobs_.find(job, uid); };
+  sources.secured_at = [this](const JobKey& job, const std::string& uid) { return secured_jobs_.find(job, uid); };
   sources.trust_change = [this] { return issuer_->trust_change(); };
   sources.status_age = [this](const JobKey& job, const std::string& uid, MonotonicTime now) {
     return now - status_times_.find_or_note(job, uid, now);
@@ -135,7 +135,7 @@ ControllerHooks OperatorRuntime::hooks() {
     link_.follow(job, {});
     planning_.forget(job);
     refusals_.forget(job);
-    protected_jobs_.forget(job);
+    secured_jobs_.forget(job);
     status_times_.forget(job);
     metrics_.forget(job);
     deleted_jobs_.note_absence(job);

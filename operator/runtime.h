@@ -75,7 +75,7 @@ class OperatorRuntime {
   AgentLink link_;
   PlanningService planning_;
   PodRefusals refusals_;
-  ProtectedJobs protected_jobs_;
+  SecuredJobs secured_jobs_;
   StatusTimes status_times_;
   Observer observer_;
   EventSender events_;

@@ -165,7 +165,7 @@ struct Observation {
   std::map<std::string, AgentView> agents;  // by the UID of the pod
   // For how long the status is as it is, as far as this operator knows.
   std::chrono::milliseconds status_age = std::chrono::hours(1);
-  std::optional<Time> protected_at;         // when this operator last wrote the credentials of the job; empty: never
+  std::optional<Time> secured_at;           // when this operator last wrote the credentials of the job; empty: never
   std::optional<TrustChange> trust_change;  // the newest one; empty: there was none
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
   std::shared_ptr<const ClusterView> cluster = std::make_shared<const ClusterView>();        // shared with other jobs

@@ -10,7 +10,7 @@
 #include "operator/model/names.h"
 #include "operator/model/orphan.h"
 #include "operator/model/record_object.h"
-#include "operator/render/protection.h"
+#include "operator/render/job_security.h"
 
 namespace sailor {
 namespace {
@@ -67,7 +67,7 @@ ApiResult<void> Applier::perform(const Observation& observation, const Action& a
       Overloaded{
           [&](const WriteRecord& write) { return write_record(observation, write.record); },
           [&](const PublishPlan& publish) { return publish_plan(publish.plan_map); },
-          [&](const ProtectJob& protect_job) { return protect(observation, protect_job); },
+          [&](const SecureJob& secure_job) { return secure(observation, secure_job); },
           [&](const CreatePod& create) { return create_pod(observation, create.pod); },
           [&](const DeletePod& pod) { return delete_pod(observation, pod); },
           [&](const SendAssignment& send) {
@@ -153,7 +153,7 @@ ApiResult<void> Applier::publish_plan(const Json& plan_map) {
 }
 
 // The refusal of an object that `pod` needs counts as a refusal of the pod.
-ApiResult<void> Applier::protect(const Observation& observation, const ProtectJob& action) {
+ApiResult<void> Applier::secure(const Observation& observation, const SecureJob& action) {
   const std::string& pod = action.pod;
   const JobView& job = observation.job;
   const auto refusal = refusals_.find(job.key);
@@ -172,7 +172,7 @@ ApiResult<void> Applier::protect(const Observation& observation, const ProtectJo
                              explained(written.error())));
     return {};
   }
-  protected_jobs_.note(job.key, job.uid, observation.now);
+  secured_jobs_.note(job.key, job.uid, observation.now);
   return {};
 }
 

@@ -30,10 +30,10 @@ struct ApplierSinks {
 class Applier {
  public:
   // The applier also puts the objects that it writes into the caches, so that the next observation contains them even
-  // if the watch is late. It notes in `refusals` which pod the API server has refused, and in `protected_jobs` when it
+  // if the watch is late. It notes in `refusals` which pod the API server has refused, and in `secured_jobs` when it
   // wrote credentials.
-  Applier(kube::Api& api, Caches& caches, PodRefusals& refusals, ProtectedJobs& protected_jobs, ApplierSinks sinks)
-      : api_(api), caches_(caches), refusals_(refusals), protected_jobs_(protected_jobs), sinks_(std::move(sinks)) {}
+  Applier(kube::Api& api, Caches& caches, PodRefusals& refusals, SecuredJobs& secured_jobs, ApplierSinks sinks)
+      : api_(api), caches_(caches), refusals_(refusals), secured_jobs_(secured_jobs), sinks_(std::move(sinks)) {}
 
   // Performs the actions in order, then writes the status, then hands out the events. Returns the first error and skips
   // what follows it. A pod that the API server refuses is not an error; the other pods of the decision are then not
@@ -50,7 +50,7 @@ class Applier {
   kube::ApiResult<void> perform(const Observation& observation, const Action& action);
   kube::ApiResult<void> write_record(const Observation& observation, const GenerationRecord& record);
   kube::ApiResult<void> publish_plan(const kube::Json& plan_map);
-  kube::ApiResult<void> protect(const Observation& observation, const ProtectJob& action);
+  kube::ApiResult<void> secure(const Observation& observation, const SecureJob& action);
   kube::ApiResult<void> create_pod(const Observation& observation, const kube::Json& pod);
   kube::ApiResult<void> accept_existing(const Observation& observation, const JobKey& pod);
   void note_refusal(const Observation& observation, const std::string& pod, const std::string& message);
@@ -62,7 +62,7 @@ class Applier {
   kube::Api& api_;
   Caches& caches_;
   PodRefusals& refusals_;
-  ProtectedJobs& protected_jobs_;
+  SecuredJobs& secured_jobs_;
   ApplierSinks sinks_;
 };
 

@@ -46,7 +46,7 @@ class JobTimes {
   std::map<JobKey, Entry> times_;
 };
 
-using ProtectedJobs = JobTimes<Time>;         // when their credentials were written last
+using SecuredJobs = JobTimes<Time>;           // when their credentials were written last
 using StatusTimes = JobTimes<MonotonicTime>;  // when their status was written last, or else when they were first seen
 
 }  // namespace sailor

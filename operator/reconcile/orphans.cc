@@ -36,7 +36,7 @@ std::vector<Orphans::Orphan> Orphans::find(const JobKey& key) const {
 }
 
 // The operator may not read these objects; only those of this job can have these names.
-kube::ApiResult<void> Orphans::remove_protection(const JobKey& job, const std::string& job_uid) {
+kube::ApiResult<void> Orphans::remove_job_security(const JobKey& job, const std::string& job_uid) {
   auto removed = api_.remove(kube::kSecrets, {job.namespace_name, credentials_name(job.name, job_uid)}, "");
   if (!removed) return removed;
   return api_.remove(kube::kNetworkPolicies, {job.namespace_name, network_policy_name(job.name, job_uid)}, "");
@@ -50,11 +50,11 @@ kube::ApiResult<std::vector<std::string>> Orphans::remove(const JobKey& key) {
   if (!jobs) return tl::unexpected(jobs.error());
   std::set<std::string> existing;
   for (const kube::Json& job : jobs->items) existing.insert(kube::uid_of(job));
-  std::set<std::string> unprotected;  // UIDs of jobs
+  std::set<std::string> unsecured;  // UIDs of jobs
   for (const Orphan& orphan : orphans) {
     if (existing.contains(orphan.job_uid)) continue;
-    if (unprotected.insert(orphan.job_uid).second) {
-      if (auto removed = remove_protection(key, orphan.job_uid); !removed) return tl::unexpected(removed.error());
+    if (unsecured.insert(orphan.job_uid).second) {
+      if (auto removed = remove_job_security(key, orphan.job_uid); !removed) return tl::unexpected(removed.error());
     }
     const JobKey name = kube::key_of(*orphan.object);
     const std::string uid = kube::uid_of(*orphan.object);

@@ -29,7 +29,7 @@ class Orphans {
     std::string job_uid;
   };
   [[nodiscard]] std::vector<Orphan> find(const JobKey& key) const;
-  kube::ApiResult<void> remove_protection(const JobKey& job, const std::string& job_uid);
+  kube::ApiResult<void> remove_job_security(const JobKey& job, const std::string& job_uid);
 
   kube::Api& api_;
   const Caches& caches_;

@@ -117,7 +117,7 @@ class Fleet {
     sources.answers = [](const JobKey&) { return std::vector<sailor::PlanAnswer>(); };
     sources.refusal = [](const JobKey&) { return std::nullopt; };
     sources.trust_change = [] { return std::nullopt; };
-    sources.protected_at = [](const JobKey&, const std::string&) { return std::nullopt; };
+    sources.secured_at = [](const JobKey&, const std::string&) { return std::nullopt; };
     sources.clock = [this] { return job_.world.now; };
     sources.monotonic = [this] { return job_.world.monotonic; };
     return sources;

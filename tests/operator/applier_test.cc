@@ -38,9 +38,9 @@ class ApplierOfJob : public ::testing::Test {
   kube::Api api_{server_};
   Caches caches_;
   PodRefusals refusals_;
-  ProtectedJobs protected_jobs_;
+  SecuredJobs secured_jobs_;
   Observation observation_;
-  Applier applier_{api_, caches_, refusals_, protected_jobs_, {}};
+  Applier applier_{api_, caches_, refusals_, secured_jobs_, {}};
 };
 
 TEST_F(ApplierOfJob, LetsOtherJobsBeDecidedOnceTheRecordIsWritten) {

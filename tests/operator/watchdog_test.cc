@@ -110,10 +110,10 @@ class ReconcilesAtOnce : public ::testing::Test {
   kube::Api api{server};
   Caches caches;
   PodRefusals refusals;
-  ProtectedJobs protected_jobs;
+  SecuredJobs secured_jobs;
   WorkQueue queue;
   Observer observer{caches, {}, sources()};
-  Applier applier{api, caches, refusals, protected_jobs, {}};
+  Applier applier{api, caches, refusals, secured_jobs, {}};
   Orphans orphans{api, caches};
   Controller controller{orphans, observer, applier, queue, hooks()};
   std::vector<std::jthread> threads;

@@ -100,7 +100,7 @@ struct World::Operator {
         api(world.api_server, quick()),
         observer(caches, world.settings, sources()),
         events(api, "test", [this] { return world.now; }),
-        applier(api, caches, refusals, protected_jobs, sinks()),
+        applier(api, caches, refusals, secured_jobs, sinks()),
         orphans(api, caches),
         pool_statuses(api, caches, [this](const std::string& pool, const kube::ApiError& error) {
           world.pool_failures.push_back(pool + ": " + error.message);
@@ -118,7 +118,7 @@ struct World::Operator {
     sources.agents = [this](const JobKey& key) { return world.polled_agents(key); };
     sources.answers = [this](const JobKey&) { return answers; };
     sources.refusal = [this](const JobKey& job) { return refusals.find(job); };
-    sources.protected_at = [this](const JobKey& key, const std::string& uid) { return protected_jobs.find(key, uid); };
+    sources.secured_at = [this](const JobKey& key, const std::string& uid) { return secured_jobs.find(key, uid); };
     sources.trust_change = [this] { return world.trust_change; };
     sources.clock = [this] { return world.now; };
     sources.monotonic = [this] { return world.monotonic; };
@@ -161,7 +161,7 @@ struct World::Operator {
   kube::Api api;
   Caches caches;
   PodRefusals refusals;
-  ProtectedJobs protected_jobs;
+  SecuredJobs secured_jobs;
   std::vector<PlanAnswer> answers;
   Observer observer;
   EventSender events;

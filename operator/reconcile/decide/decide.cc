@@ -12,12 +12,12 @@
 #include "operator/reconcile/decide/first_generation.h"
 #include "operator/reconcile/decide/invalid_job.h"
 #include "operator/reconcile/decide/job_conditions.h"
+#include "operator/reconcile/decide/job_security.h"
 #include "operator/reconcile/decide/joining_pods.h"
 #include "operator/reconcile/decide/lost_record.h"
 #include "operator/reconcile/decide/new_nodes.h"
 #include "operator/reconcile/decide/next_status.h"
 #include "operator/reconcile/decide/policy.h"
-#include "operator/reconcile/decide/protection.h"
 #include "operator/reconcile/decide/quarantine.h"
 #include "operator/reconcile/decide/queueing.h"
 #include "operator/reconcile/decide/released_job.h"
@@ -91,7 +91,7 @@ Decision decide(const Observation& observation) {
   }
   if (const auto& record = newest_record(observation, result)) publish_plan(result, observation, *record);
   Decision decision = with_status(observation, std::move(result));
-  protect_job(decision, observation);
+  secure_job(decision, observation);
   return decision;
 }
 

@@ -22,7 +22,7 @@ struct PublishPlan {
   kube::Json plan_map;  // see record_object.h
 };
 // Writes the Secret with new credentials for the pods of the job, and their NetworkPolicy.
-struct ProtectJob {
+struct SecureJob {
   // The first pod to be created after that; empty: all pods exist. If the API server refuses the objects, that counts
   // as a refusal of this pod (pod_refusals.h).
   std::string pod;
@@ -70,9 +70,9 @@ struct DeleteWorkload {
   std::string uid;
 };
 
-using Action = std::variant<WriteRecord, PublishPlan, ProtectJob, CreatePod, DeletePod, SendAssignment, ClaimFolder,
-                            UpdateCallback, AskPlanner, DeleteJob, CreateWorkload, ReplaceWorkload,
-                            ReplaceWorkloadStatus, DeleteWorkload>;
+using Action =
+    std::variant<WriteRecord, PublishPlan, SecureJob, CreatePod, DeletePod, SendAssignment, ClaimFolder, UpdateCallback,
+                 AskPlanner, DeleteJob, CreateWorkload, ReplaceWorkload, ReplaceWorkloadStatus, DeleteWorkload>;
 
 // A Kubernetes event about the job.
 struct JobEvent {

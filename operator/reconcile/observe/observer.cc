@@ -276,7 +276,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   observation.profiles = sources_.profiles();
   observation.answers = sources_.answers(key);
   observation.refusal = sources_.refusal(key);
-  observation.protected_at = sources_.protected_at(key, observation.job.uid);
+  observation.secured_at = sources_.secured_at(key, observation.job.uid);
   observation.trust_change = sources_.trust_change();
   observation.status_age = sources_.status_age(key, observation.job.uid, observation.monotonic_now);
   measurements_.complete(observation);

@@ -21,7 +21,7 @@ struct ObserverSources {
   std::function<std::map<std::string, AgentView>(const JobKey&)> agents;
   std::function<std::vector<PlanAnswer>(const JobKey&)> answers;
   std::function<std::optional<PodRefusal>(const JobKey&)> refusal;
-  std::function<std::optional<Time>(const JobKey&, const std::string& uid)> protected_at;
+  std::function<std::optional<Time>(const JobKey&, const std::string& uid)> secured_at;
   std::function<std::optional<TrustChange>()> trust_change;
   // Observation::status_age of the job with this UID.
   std::function<std::chrono::milliseconds(const JobKey&, const std::string& uid, MonotonicTime now)> status_age =

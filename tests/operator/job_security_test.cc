@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class Protection : public JobOnTwoNodes {
+class JobSecurity : public JobOnTwoNodes {
  protected:
   [[nodiscard]] std::ptrdiff_t writes_of_credentials() const {
     return std::ranges::count_if(world.api_server.requests, [](const std::string& request) {
@@ -37,7 +37,7 @@ class Protection : public JobOnTwoNodes {
   }
 };
 
-TEST_F(Protection, IsWrittenBeforeTheFirstPod) {
+TEST_F(JobSecurity, IsWrittenBeforeTheFirstPod) {
   start();
   const auto& requests = world.api_server.requests;
   const auto first = [&](const std::string& text) {
@@ -48,7 +48,7 @@ TEST_F(Protection, IsWrittenBeforeTheFirstPod) {
   EXPECT_EQ(writes_of_credentials(), 1) << "once for all pods";
 }
 
-TEST_F(Protection, IsWhatThePodsMount) {
+TEST_F(JobSecurity, IsWhatThePodsMount) {
   start();
   ASSERT_THAT(world.api_server.all("secrets"), SizeIs(1));
   const Json secret = world.api_server.all("secrets").front();
@@ -60,7 +60,7 @@ TEST_F(Protection, IsWhatThePodsMount) {
             kube::label_of(world.api_server.all("pods").front(), kJobUidLabel));
 }
 
-TEST_F(Protection, IsReplacedEachDayAndNotMoreOften) {
+TEST_F(JobSecurity, IsReplacedEachDayAndNotMoreOften) {
   start();
   world.pass(hours(19));
   expire_in(kCertificateValidity - hours(19));
@@ -82,7 +82,7 @@ TEST_F(Protection, IsReplacedEachDayAndNotMoreOften) {
   EXPECT_EQ(writes_of_credentials(), 3);
 }
 
-TEST_F(Protection, IsWrittenAgainForAPodThatANewOperatorCreates) {
+TEST_F(JobSecurity, IsWrittenAgainForAPodThatANewOperatorCreates) {
   start();
   world.restart_operator();
   world.settle();
@@ -94,7 +94,7 @@ TEST_F(Protection, IsWrittenAgainForAPodThatANewOperatorCreates) {
   EXPECT_EQ(writes_of_credentials(), 2) << "somebody may have deleted it";
 }
 
-TEST_F(Protection, ThatIsRefusedIsReportedWithARemedyUntilItIsAllowed) {
+TEST_F(JobSecurity, ThatIsRefusedIsReportedWithARemedyUntilItIsAllowed) {
   const Json status = {
       {"kind", "Status"},
       {"code", 403},
@@ -112,7 +112,7 @@ TEST_F(Protection, ThatIsRefusedIsReportedWithARemedyUntilItIsAllowed) {
   EXPECT_EQ(world.state(), "Running");
 }
 
-TEST_F(Protection, IsNotWrittenForEachTryOfARefusedPod) {
+TEST_F(JobSecurity, IsNotWrittenForEachTryOfARefusedPod) {
   const Json status = {{"kind", "Status"}, {"code", 403}, {"reason", "Forbidden"}, {"message", "exceeded quota"}};
   world.api_server.refusals["pods"] = {403, status.dump(), std::nullopt};
   start();
@@ -123,7 +123,7 @@ TEST_F(Protection, IsNotWrittenForEachTryOfARefusedPod) {
   EXPECT_EQ(writes_of_credentials(), 1);
 }
 
-TEST_F(Protection, HasNoNetworkPolicyIfTheOperatorMakesNone) {
+TEST_F(JobSecurity, HasNoNetworkPolicyIfTheOperatorMakesNone) {
   world.settings.isolates_jobs = false;
   world.restart_operator();
   start();
@@ -132,7 +132,7 @@ TEST_F(Protection, HasNoNetworkPolicyIfTheOperatorMakesNone) {
   EXPECT_THAT(world.api_server.all("networkpolicies"), IsEmpty());
 }
 
-TEST_F(Protection, OfAJobWhoseObjectsNothingOwnsIsDeletedWithThem) {
+TEST_F(JobSecurity, OfAJobWhoseObjectsNothingOwnsIsDeletedWithThem) {
   start();
   world.disown();
   world.delete_job();
@@ -141,7 +141,7 @@ TEST_F(Protection, OfAJobWhoseObjectsNothingOwnsIsDeletedWithThem) {
   EXPECT_THAT(world.api_server.all("networkpolicies"), IsEmpty());
 }
 
-TEST_F(Protection, GetsANewCaWhileTheJobTrainsOnWithItsCertificate) {
+TEST_F(JobSecurity, GetsANewCaWhileTheJobTrainsOnWithItsCertificate) {
   start();
   Json secret = world.api_server.all("secrets").front();
   secret["data"]["tls.crt"] = "b2xk";
@@ -167,7 +167,7 @@ TEST_F(Protection, GetsANewCaWhileTheJobTrainsOnWithItsCertificate) {
   EXPECT_EQ(world.sent.size(), sent) << "no new assignment";
 }
 
-TEST_F(Protection, GetsNewCertificatesAtOnceIfTheOldCaIsDistrusted) {
+TEST_F(JobSecurity, GetsNewCertificatesAtOnceIfTheOldCaIsDistrusted) {
   start();
   Json secret = world.api_server.all("secrets").front();
   secret["data"]["tls.crt"] = "b2xk";
@@ -178,7 +178,7 @@ TEST_F(Protection, GetsNewCertificatesAtOnceIfTheOldCaIsDistrusted) {
   EXPECT_NE(world.api_server.all("secrets").front()["data"]["tls.crt"], "b2xk");
 }
 
-TEST_F(Protection, OfANewPodIsMadeAlsoIfTheSecretIsGone) {
+TEST_F(JobSecurity, OfANewPodIsMadeAlsoIfTheSecretIsGone) {
   start();
   world.api_server.erase("/api/v1/namespaces/default/secrets", kube::name_of(world.api_server.all("secrets").front()));
   world.pass(minutes(1));
@@ -187,7 +187,7 @@ TEST_F(Protection, OfANewPodIsMadeAlsoIfTheSecretIsGone) {
   EXPECT_THAT(world.api_server.all("secrets"), SizeIs(1));
 }
 
-TEST_F(Protection, ThatAnAgentDoesNotAcceptIsSaidUntilItDoes) {
+TEST_F(JobSecurity, ThatAnAgentDoesNotAcceptIsSaidUntilItDoes) {
   start();
   world.pass(minutes(1));
   const std::string pod = world.pod_on("b");
@@ -204,7 +204,7 @@ TEST_F(Protection, ThatAnAgentDoesNotAcceptIsSaidUntilItDoes) {
   EXPECT_THAT(world.condition("PodsReady"), StartsWith("True AllPodsAnswer"));
 }
 
-TEST_F(Protection, OfTwoJobsOfOneNameAreTwo) {
+TEST_F(JobSecurity, OfTwoJobsOfOneNameAreTwo) {
   start();
   const std::string first = kube::name_of(world.api_server.all("secrets").front());
   world.delete_job();

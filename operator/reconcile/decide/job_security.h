@@ -6,6 +6,6 @@
 namespace sailor {
 
 // They are written before pods are created, and once a day after that. An agent tells when its credentials expire.
-void protect_job(Decision& decision, const Observation& observation);
+void secure_job(Decision& decision, const Observation& observation);
 
 }  // namespace sailor

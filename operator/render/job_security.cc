@@ -1,4 +1,4 @@
-#include "operator/render/protection.h"
+#include "operator/render/job_security.h"
 
 #include "core/net/base64.h"
 #include "core/protocol/credentials.h"
