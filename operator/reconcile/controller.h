@@ -30,7 +30,7 @@ struct ReconcileReport {
 struct ControllerHooks {
   std::function<void(const Observation&)> follow;  // called before each decision, to poll the agents of the job
   std::function<void(const JobKey&)> forget;       // called when the job is gone
-  // Called before and after the wait for reconciles of other jobs.
+  // Called before and after the wait for reconciles of other jobs, in which a thread does nothing but is not stuck.
   std::function<void()> waits = [] {};
   std::function<void()> goes_on = [] {};
   // Called after each reconcile, for metrics and logs.

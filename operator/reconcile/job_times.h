@@ -46,7 +46,7 @@ class JobTimes {
   std::map<JobKey, Entry> times_;
 };
 
-using SecuredJobs = JobTimes<Time>;           // when their credentials were written last
-using StatusTimes = JobTimes<MonotonicTime>;  // when their status was written last, or else when they were first seen
+using SecuredJobs = JobTimes<Time>;           // when this operator wrote their credentials last
+using StatusTimes = JobTimes<MonotonicTime>;  // when this operator wrote their status last, or first looked at the job
 
 }  // namespace sailor

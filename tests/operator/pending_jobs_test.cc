@@ -36,7 +36,7 @@ class PendingJob : public ::testing::Test {
   std::shared_ptr<const Rival> look(const std::shared_ptr<const Rival>& job) {
     Rivals::InOrder jobs = {job};
     now_ += seconds(10);
-    pending_.complete(jobs, cluster_, now_);
+    pending_.fill_in(jobs, cluster_, now_);
     return jobs.front();
   }
 

@@ -35,8 +35,8 @@ class Competition {
  public:
   explicit Competition(const Observation& observation);
 
-  // Returns a job that comes before this one and whose plan this one should wait for; null: none. It is none if the
-  // GPUs are enough for all these jobs, and one for which the planner has had ten seconds is not waited for.
+  // Returns a job that comes before this one and whose plan this one should wait for; null: none. There is none
+  // if the GPUs are enough for all these jobs. A job that the planner has had ten seconds for is not waited for.
   [[nodiscard]] const Rival* find_turn_before() const;
 
   // For how long the job has been waited for.

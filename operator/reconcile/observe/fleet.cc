@@ -186,7 +186,7 @@ void Fleet::read_cluster(const Changes& changes, Time now) {
     view->awaited.clear();
     for (const kube::Object& pod : pods_on("")) count_awaited_node(view->awaited, *pod);
   }
-  if (nodes_changed) notices_.complete(*view, now);
+  if (nodes_changed) notices_.fill_in(*view, now);
   if (is_new) {
     pools_.observe_all(*view, caches_.pools.all(), now);
   } else {
@@ -204,7 +204,7 @@ void Fleet::order_rivals(bool have_changed, MonotonicTime now) {
   }
   if (!have_changed && rivals_->without_gpus().empty()) return;
   Rivals::InOrder complete = in_order_;
-  pending_.complete(complete, *view_, now);
+  pending_.fill_in(complete, *view_, now);
   if (complete != rivals_->all()) rivals_ = std::make_shared<const Rivals>(std::move(complete));
 }
 

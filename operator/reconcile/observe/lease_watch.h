@@ -1,6 +1,6 @@
 // LeaseWatch: remembers since when this operator knows that the leases of older generations are not renewed, neither by
-// operators nor by the checkpoint folder. Another operator's clock says nothing about it, so each operator counts for
-// itself.
+// operators nor by a claim of the checkpoint folder. Another operator's clock says nothing about it, so each operator
+// counts for itself.
 #pragma once
 
 #include <chrono>

@@ -134,7 +134,7 @@ std::optional<double> StepLengths::present() const {
   return measured_ / sorted[sorted.size() / 2];
 }
 
-void Measurements::complete(Observation& observation) {
+void Measurements::fill_in(Observation& observation) {
   if (!observation.record) return;
   const GenerationRecord& record = *observation.record;
   const std::lock_guard lock(mutex_);

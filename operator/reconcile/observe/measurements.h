@@ -19,8 +19,8 @@ std::vector<PassTime> pass_times(const Observation& observation);
 // The length of a step, measured in units of the planner's estimates.
 class StepLengths {
  public:
-  // `is_as_planned`: all GPUs are as fast as the plan assumes. The ratio of measured and estimated lengths, which is
-  // learned then, is that of the profile's error.
+  // `is_as_planned`: all GPUs are as fast as the plan assumes. Only then the ratio of measured and estimated lengths is
+  // learned: it is the error of the profile, and not the slowness of a GPU.
   void note(const JobProgress& progress, double estimated_seconds, bool is_as_planned);
 
   // Returns the length of a step at present as the planner would estimate it; nothing if the ratio is not known.
@@ -37,7 +37,7 @@ class StepLengths {
 class Measurements {
  public:
   // Takes the reports in the observation, and sets Observation::gpu_speeds and Observation::present_step_seconds.
-  void complete(Observation& observation);
+  void fill_in(Observation& observation);
   void forget(const JobKey& job);
 
  private:

@@ -13,7 +13,7 @@ namespace sailor {
 class NodeNotices {
  public:
   // Sets NodeView::terminating_since of all terminating nodes, and forgets the other nodes.
-  void complete(ClusterView& view, Time now) {
+  void fill_in(ClusterView& view, Time now) {
     const std::lock_guard lock(mutex_);
     std::map<std::string, Time> since;
     for (std::size_t i = 0; i < view.nodes.size(); ++i) {

@@ -279,7 +279,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   observation.secured_at = sources_.secured_at(key, observation.job.uid);
   observation.trust_change = sources_.trust_change();
   observation.status_age = sources_.status_age(key, observation.job.uid, observation.monotonic_now);
-  measurements_.complete(observation);
+  measurements_.fill_in(observation);
   return observation;
 }
 

@@ -40,7 +40,7 @@ class FreeGpus {
 
 }  // namespace
 
-void PendingJobs::complete(Rivals::InOrder& rivals, const ClusterView& cluster, MonotonicTime now) {
+void PendingJobs::fill_in(Rivals::InOrder& rivals, const ClusterView& cluster, MonotonicTime now) {
   FreeGpus free(cluster);
   std::map<std::string, Known> known;
   for (auto& rival : rivals) {

@@ -14,7 +14,7 @@ class PendingJobs {
  public:
   // Sets Rival::is_pending and Rival::pending_since of the jobs without GPUs, and forgets all others. A job that has
   // not changed stays the same object.
-  void complete(Rivals::InOrder& rivals, const ClusterView& cluster, MonotonicTime now);
+  void fill_in(Rivals::InOrder& rivals, const ClusterView& cluster, MonotonicTime now);
 
  private:
   struct Known {
