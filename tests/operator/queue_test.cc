@@ -171,6 +171,26 @@ TEST_F(Queues, JobThatHasLostItsRecordAndItsPodsWaitsForQuota) {
   EXPECT_EQ(world.state(), "Running");
 }
 
+TEST_F(Queues, EvictedJobThatHasLostItsRecordSavesItsStateAndGivesItsGpusBack) {
+  add_nodes({"a", "b"});
+  kueue.add_flavor("t4", 4);
+  add_job("job", 2);
+  settle();
+  world.lose_record();
+  kueue.set_quota("t4", 0);
+  kueue.evict_beyond_quota();
+  settle();
+  settle_later();
+  EXPECT_EQ(world.state(), "Waiting");
+  EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForQuota"));
+  EXPECT_THAT(world.pods(), IsEmpty());
+  EXPECT_EQ(kueue.used("t4"), 0);
+  kueue.set_quota("t4", 4);
+  settle_later();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_EQ(world.record().reason, Reason::kResumed);
+}
+
 TEST_F(Queues, PodWithMoreGpusThanTheQuotaIsNotKept) {
   world.add_node("y", 2, "us-central1-b");
   kueue.add_flavor("t4", 5);

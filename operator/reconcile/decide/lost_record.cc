@@ -59,6 +59,18 @@ GenerationRecord rebuilt_record(const Observation& observation) {
   return record;
 }
 
+bool is_wanted_back(const Observation& observation) {
+  return observation.queue && std::ranges::any_of(observation.queue->workloads, &Workload::must_give_back);
+}
+
+// The queue keeps the GPUs for the job until it gives them back, and its pods need a plan to save their state first.
+Observation before_eviction(Observation observation) {
+  if (observation.queue) {
+    for (Workload& workload : observation.queue->workloads) workload.is_evicted = false;
+  }
+  return observation;
+}
+
 }  // namespace
 
 std::int64_t highest_known_generation(const Observation& observation) {
@@ -89,14 +101,16 @@ std::optional<PolicyResult> replace_lost_record(const Observation& observation) 
       return waiting;
     }
   }
-  const auto [query, lookup] = look_up_remaining_plan(observation, {}, std::nullopt);
+  const Observation usable = before_eviction(observation);
+  const auto [query, lookup] = look_up_remaining_plan(usable, {}, std::nullopt);
   if (lookup.has_plan()) {
-    return adopt_plan(observation, rebuilt_record(observation), *lookup.answer, query, {Reason::kRecordLost, kMessage});
+    return adopt_plan(usable, rebuilt_record(observation), *lookup.answer, query, {Reason::kRecordLost, kMessage});
   }
   if (suspends && lookup.has_no_plan()) return std::nullopt;  // without a plan nothing can be saved
   planned = lookup.has_no_plan() ? no_plan(observation, *lookup.answer)
                                  : no(Reason::kRecordLost, "The job's record was lost. The planner makes a new plan.");
-  if (lookup.has_no_plan() && !may_hold_state(observation)) remove_running_pods(result, observation);
+  if (lookup.has_no_plan() && (is_wanted_back(observation) || !may_hold_state(observation)))
+    remove_running_pods(result, observation);
   merge(result, ask_planner(lookup));
   return result;
 }

@@ -17,6 +17,8 @@ std::int64_t highest_known_generation(const Observation& observation);
 // nothing to save. Waits until every pod has answered or is unresponsive, and then makes the next generation, of the
 // pods that answer if a plan fits them. Every pod that may live counts as an older generation of its own, because
 // nothing says which pods train together.
+// A job of a queue of Kueue plans also on GPUs that the queue wants back, to save its state before it gives them back.
+// Without a plan it gives them back at once; without pods it waits for quota.
 std::optional<PolicyResult> replace_lost_record(const Observation& observation);
 
 // Applies if an agent obeys a generation that the record does not know. Repeats the newest generation under a number
