@@ -10,8 +10,8 @@ namespace sailor {
 
 // Turns a policy's result into a decision. Adds the new status and the events about its changes, unless the status is
 // the same as before. If only the progress has changed, the status is written at most every two seconds, or every
-// thirty seconds if the step has not changed. With more than 100 jobs it is written at most every 20 ms times the number
-// of jobs.
+// thirty seconds if the step has not changed. With more than 100 jobs it is written at most every 20 ms times the
+// number of jobs.
 Decision with_status(const Observation& observation, PolicyResult result);
 
 // status.state and status.reason: the conditions in two words.
