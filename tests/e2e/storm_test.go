@@ -73,8 +73,9 @@ func (s stormy) run(t *testing.T, disturb func(*world) func(after trainingjob.Jo
 	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, s.interval)
 	before := w.untilTraining()
 	check := disturb(w)
-	after := w.untilWithin(s.settles, "it uses all nodes again", func(job trainingjob.Job) bool {
-		return trains(job, before.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs
+	seen := w.until("it exists", func(trainingjob.Job) bool { return true }).Status.Progress.Step
+	after := w.untilWithin(s.settles, "it does steps on all nodes", func(job trainingjob.Job) bool {
+		return trains(job, 0) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs && job.Status.Progress.Step > seen+2
 	})
 	t.Logf("generation %d, step %d, %d steps lost", after.Status.Plan.Generation, after.Status.Progress.Step, after.Status.Progress.StepsLost)
 	check(after)
