@@ -200,7 +200,8 @@ spec:
   RenderArguments arguments{.inputs = {kJob, pool, ""}, .trainer_image = "t", .format = Format::kJson};
   const auto done = run_render(arguments, out, notes);
   ASSERT_TRUE(done) << done.error().message;
-  for (const auto& pod : nlohmann::json::parse(out.str()).at("items")) {
+  const auto pods = nlohmann::json::parse(out.str());
+  for (const auto& pod : pods.at("items")) {
     const auto& selector = pod.at("spec").at("nodeSelector");
     EXPECT_EQ(selector.at("cloud.google.com/reservation-name"), "training");
     EXPECT_EQ(selector.at("topology.kubernetes.io/zone"), "us-central1-a");
