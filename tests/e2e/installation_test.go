@@ -112,7 +112,7 @@ func TestUpgradeRollbackAndUninstallLoseNoStepOfARunningJob(t *testing.T) {
 	helm(t, "uninstall", "sailor", "--wait")
 	untilMoreSteps(t, recorder)
 	helm(t, slices.Concat([]string{"install", "sailor", chartFolder(t), "--wait"}, installation.Settings, quick)...)
-	seen := w.until("it exists", func(trainingjob.Job) bool { return true }).Status.Progress.Step
+	seen := w.present().Status.Progress.Step
 	after := w.until("the new operator reports steps", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
 	if after.Status.Plan.Generation != before.Status.Plan.Generation {
 		t.Errorf("its plan was changed: generation %d after %d", after.Status.Plan.Generation, before.Status.Plan.Generation)

@@ -133,6 +133,12 @@ func (w *world) untilWithin(limit time.Duration, what string, holds func(trainin
 	return last
 }
 
+// present returns the job as it is now.
+func (w *world) present() trainingjob.Job {
+	w.t.Helper()
+	return w.until("it exists", func(trainingjob.Job) bool { return true })
+}
+
 func (w *world) untilTraining() trainingjob.Job {
 	w.t.Helper()
 	return w.until("it trains", func(job trainingjob.Job) bool { return trains(job, 0) })

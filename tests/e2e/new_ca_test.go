@@ -203,7 +203,7 @@ func TestANewCaReplacesTheOldOneWhileAJobTrains(t *testing.T) {
 	w.killOperator(identity)
 	w.untilAgentsShow(current)
 	untilMoreSteps(t, recorder)
-	seen := w.until("it exists", func(trainingjob.Job) bool { return true }).Status.Progress.Step
+	seen := w.present().Status.Progress.Step
 	after := w.until("the operator reports steps", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
 	if after.Status.Plan.Generation != before.Status.Plan.Generation || after.Status.Progress.StepsLost != 0 || after.Status.Restarts != 0 {
 		t.Errorf("the job went from plan %d to %d and lost %d steps in %d restarts", before.Status.Plan.Generation, after.Status.Plan.Generation,
@@ -248,7 +248,7 @@ func TestALeakedCaIsDroppedAtOnce(t *testing.T) {
 	if w.mayGiveHints(stolenOfJob) || !w.mayGiveHints(w.jobsCertificate()) {
 		t.Error("the operator believes a job's certificate of the old CA, or refuses one of the new CA")
 	}
-	seen := w.until("it exists", func(trainingjob.Job) bool { return true }).Status.Progress.Step
+	seen := w.present().Status.Progress.Step
 	after := w.untilWithin(3*time.Minute, "it trains on", func(job trainingjob.Job) bool {
 		return job.Is("Running") && job.Status.Progress.Step > seen+20
 	})

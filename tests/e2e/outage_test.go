@@ -66,7 +66,7 @@ func TestJobsTrainOnWhileTheAPIServerIsAway(t *testing.T) {
 		if steps < 10 {
 			t.Errorf("job %s did not train on", w.job)
 		}
-		seen := w.until("it exists", func(trainingjob.Job) bool { return true }).Status.Progress.Step
+		seen := w.present().Status.Progress.Step
 		after := w.until("its operator reports steps again", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
 		if after.Status.Plan.Generation != before[i].Status.Plan.Generation || after.Status.Progress.StepsLost != 0 || after.Status.Restarts != 0 {
 			t.Errorf("job %s went from plan %d to %d, lost %d steps and restarted %d times", w.job, before[i].Status.Plan.Generation,

@@ -73,7 +73,7 @@ func (s stormy) run(t *testing.T, disturb func(*world) func(after trainingjob.Jo
 	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, s.interval)
 	before := w.untilTraining()
 	check := disturb(w)
-	seen := w.until("it exists", func(trainingjob.Job) bool { return true }).Status.Progress.Step
+	seen := w.present().Status.Progress.Step
 	after := w.untilWithin(s.settles, "it does steps on all nodes", func(job trainingjob.Job) bool {
 		return trains(job, 0) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs && job.Status.Progress.Step > seen+2
 	})
