@@ -48,9 +48,17 @@ for argument; do
 done
 [ "$1" != install ] || arguments+=(--set replicas=1)
 exec %[2]s/helm "${arguments[@]}"`,
-	// A person ends a watch with Ctrl-C.
+	// A person watches until the job runs and ends the watch with Ctrl-C.
 	"kubectl": `case " $* " in
-  *" --watch "*) timeout --signal=INT 5 %[2]s/kubectl "$@" || [ $? = 124 ] ;;
+  *" --watch "*)
+    exec {lines}< <(exec timeout 240 %[2]s/kubectl "$@")
+    watch=$!
+    while read -r -u "$lines" line; do
+      echo "$line"
+      [[ $line != *" Running "* ]] || exec kill "$watch"
+    done
+    %[2]s/kubectl describe tj
+    exit 1 ;;
   *) exec %[2]s/kubectl "$@" ;;
 esac`,
 }
