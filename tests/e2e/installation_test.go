@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sailor.dev/tests/cluster/testcluster"
@@ -142,9 +143,13 @@ func TestALeaderThatIsKilledLeadsAgainAndTheOtherReplicaTakesOverIfItHangs(t *te
 	helm(t, "upgrade", "sailor", chartFolder(t), "--reuse-values", "--set", "replicas=2", "--wait")
 	t.Cleanup(func() { helm(t, "rollback", "sailor", "--wait") })
 	first := ""
-	testcluster.Eventually(t, time.Minute, "a process to lead", func(ctx context.Context) (found bool, err error) {
-		first, err = leader(ctx) // nobody leads for a moment if the upgrade has replaced the leader
-		return first != "", err
+	testcluster.Eventually(t, time.Minute, "one of two replicas to lead", func(ctx context.Context) (found bool, err error) {
+		pods, err := cluster.Kubernetes.CoreV1().Pods(installation.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=sailor"})
+		if err != nil || len(pods.Items) != 2 { // those from before the upgrade are not gone yet
+			return false, err
+		}
+		first, err = leader(ctx)
+		return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Name == podOf(first) }), err
 	})
 	w.killOperator(first)
 	again := w.untilAnotherLeads(first)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,21 +87,24 @@ func (w *world) end() {
 	}
 }
 
-// tell logs what a person would look at.
+// tell logs what a person would look at, in one message: the runner shows the last ones of a failed test.
 func (w *world) tell(ctx context.Context) {
+	var told strings.Builder
 	for _, args := range [][]string{
 		{"-n", w.namespace, "describe", "tj"},
 		{"-n", w.namespace, "get", "pods", "-o", "wide"},
+		{"-n", "sailor-system", "get", "pods", "-o", "wide"},
 		{"get", "nodes"},
 		{"-n", w.namespace, "logs", "-l", "sailor.dev/job-name=" + w.job, "--prefix", "--tail=30"},
 		{"-n", "sailor-system", "logs", "deployment/sailor", "--tail=60"},
 	} {
 		output, err := cluster.Kubectl(ctx, args...)
-		w.t.Logf("kubectl %s\n%s", strings.Join(args, " "), output)
+		fmt.Fprintf(&told, "kubectl %s\n%s\n", strings.Join(args, " "), output)
 		if err != nil {
-			w.t.Log(err)
+			fmt.Fprintln(&told, err)
 		}
 	}
+	w.t.Logf("what a person would look at:\n%s", &told)
 }
 
 func (w *world) pods(ctx context.Context) ([]corev1.Pod, error) {
