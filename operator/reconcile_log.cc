@@ -18,8 +18,8 @@ void log_reconcile(const ReconcileReport& report) {
     log_event(report.is_conflict ? LogLevel::kDebug : LogLevel::kWarning, "reconcile failed",
               {{"job", to_string(report.job)}, {"reason", report.failure}});
   }
-  for (const std::string& orphan : report.orphans)
-    log_info("deleted what a deleted job had left", {{"job", to_string(report.job)}, {"object", orphan}});
+  for (const std::string& leftover : report.leftovers)
+    log_info("deleted what a deleted job had left", {{"job", to_string(report.job)}, {"object", leftover}});
   if (report.decision == nullptr || !report.failure.empty()) return;
   for (const JobEvent& event : report.decision->events) {
     log_event(

@@ -74,8 +74,8 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
                 sources()),
       events_(api_, options_.identity),
       applier_(api_, caches_, refusals_, secured_jobs_, sinks()),
-      orphans_(api_, caches_),
-      controller_(orphans_, observer_, applier_, queue_, hooks()),
+      leftovers_(api_, caches_),
+      controller_(leftovers_, observer_, applier_, queue_, hooks()),
       pool_statuses_(api_, caches_, log_pool_failure),
       watches_(api_, caches_, observer_.jobs(), queue_, [this] { profiles_.changed(); }) {}
 

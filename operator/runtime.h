@@ -80,7 +80,7 @@ class OperatorRuntime {
   Observer observer_;
   EventSender events_;
   Applier applier_;
-  Orphans orphans_;
+  Leftovers leftovers_;
   Controller controller_;
   PoolStatusWriter pool_statuses_;
   Watches watches_;

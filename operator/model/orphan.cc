@@ -4,9 +4,13 @@
 
 namespace sailor {
 
-bool is_orphan(const kube::Json& object) {
+bool is_of_a_job(const kube::Json& object) {
   return kube::label_of(object, kManagedByLabel) == kOperatorName && !kube::label_of(object, kJobNameLabel).empty() &&
-         kube::list_at(object, {"metadata", "ownerReferences"}).empty() && !kube::is_deleting(object);
+         !kube::is_deleting(object);
+}
+
+bool is_orphan(const kube::Json& object) {
+  return is_of_a_job(object) && kube::list_at(object, {"metadata", "ownerReferences"}).empty();
 }
 
 }  // namespace sailor

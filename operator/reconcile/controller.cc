@@ -26,14 +26,14 @@ void Controller::reconcile(const JobKey& key) {
 
 void Controller::reconcile_once(const JobKey& key, ReconcileReport& report) {
   const auto start = std::chrono::steady_clock::now();
-  auto orphans = orphans_.remove(key);
-  if (!orphans) {
-    report.failure = orphans.error().message;
-    report.retry_after = orphans.error().retry_after.value_or(std::chrono::milliseconds(0));
+  auto leftovers = leftovers_.remove(key);
+  if (!leftovers) {
+    report.failure = leftovers.error().message;
+    report.retry_after = leftovers.error().retry_after.value_or(std::chrono::milliseconds(0));
     hooks_.reconciled(report);
     return;
   }
-  report.orphans = *std::move(orphans);
+  report.leftovers = *std::move(leftovers);
   hooks_.waits();
   std::unique_lock claiming(claiming_);
   hooks_.goes_on();

@@ -9,8 +9,8 @@
 #include <stop_token>
 
 #include "operator/reconcile/applier.h"
+#include "operator/reconcile/leftovers.h"
 #include "operator/reconcile/observe/observer.h"
-#include "operator/reconcile/orphans.h"
 #include "operator/reconcile/work_queue.h"
 
 namespace sailor {
@@ -21,7 +21,7 @@ struct ReconcileReport {
   double seconds = 0;
   std::string failure;                       // empty: the reconcile succeeded
   std::chrono::milliseconds retry_after{0};  // after a failure: the least time that the API server asks to wait
-  std::vector<std::string> orphans;          // that were deleted (orphans.h)
+  std::vector<std::string> leftovers;        // that were deleted (leftovers.h)
   bool is_conflict = false;                  // another process has written an object meanwhile: expected now and then
   const Observation* observation = nullptr;  // null: the job is gone, or an exception was thrown
   const Decision* decision = nullptr;        // null if `observation` is null
@@ -39,8 +39,8 @@ struct ControllerHooks {
 
 class Controller {
  public:
-  Controller(Orphans& orphans, const Observer& observer, Applier& applier, WorkQueue& queue, ControllerHooks hooks)
-      : orphans_(orphans), observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
+  Controller(Leftovers& leftovers, const Observer& observer, Applier& applier, WorkQueue& queue, ControllerHooks hooks)
+      : leftovers_(leftovers), observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
 
   // An exception counts as a failure of this job only. Any thread may call it, but no two threads for the same job.
   void reconcile(const JobKey& key);
@@ -48,7 +48,7 @@ class Controller {
  private:
   void reconcile_once(const JobKey& key, ReconcileReport& report);
 
-  Orphans& orphans_;
+  Leftovers& leftovers_;
   const Observer& observer_;
   Applier& applier_;
   WorkQueue& queue_;

@@ -114,8 +114,8 @@ class ReconcilesAtOnce : public ::testing::Test {
   WorkQueue queue;
   Observer observer{caches, {}, sources()};
   Applier applier{api, caches, refusals, secured_jobs, {}};
-  Orphans orphans{api, caches};
-  Controller controller{orphans, observer, applier, queue, hooks()};
+  Leftovers leftovers{api, caches};
+  Controller controller{leftovers, observer, applier, queue, hooks()};
   std::vector<std::jthread> threads;
 };
 

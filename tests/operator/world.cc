@@ -10,7 +10,7 @@
 #include "operator/model/names.h"
 #include "operator/model/record_object.h"
 #include "operator/reconcile/decide/decide.h"
-#include "operator/reconcile/orphans.h"
+#include "operator/reconcile/leftovers.h"
 #include "operator/reconcile/pool_status_writer.h"
 
 namespace sailor::testing {
@@ -101,7 +101,7 @@ struct World::Operator {
         observer(caches, world.settings, sources()),
         events(api, "test", [this] { return world.now; }),
         applier(api, caches, refusals, secured_jobs, sinks()),
-        orphans(api, caches),
+        leftovers(api, caches),
         pool_statuses(api, caches, [this](const std::string& pool, const kube::ApiError& error) {
           world.pool_failures.push_back(pool + ": " + error.message);
         }) {}
@@ -166,7 +166,7 @@ struct World::Operator {
   Observer observer;
   EventSender events;
   Applier applier;
-  Orphans orphans;
+  Leftovers leftovers;
   PoolStatusWriter pool_statuses;
 };
 
@@ -332,7 +332,8 @@ void World::check_view(const ClusterView& seen) const {
 
 void World::reconcile() {
   refresh_caches();
-  if (const auto removed = operator_->orphans.remove(job); !removed) throw std::runtime_error(removed.error().message);
+  if (const auto removed = operator_->leftovers.remove(job); !removed)
+    throw std::runtime_error(removed.error().message);
   const auto observation = operator_->observer.observe(job);
   if (!observation) return;
   check_view(*observation->cluster);

@@ -1,6 +1,6 @@
-// What a job leaves that was deleted with `kubectl delete --cascade=orphan`: pods, a JobRecord and a ConfigMap that
-// nothing owns.
-#include "operator/reconcile/orphans.h"
+// What a deleted job leaves: its pods, which use GPUs until somebody deletes them, and with `kubectl delete
+// --cascade=orphan` also a JobRecord and a ConfigMap that nothing owns.
+#include "operator/reconcile/leftovers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,9 +40,25 @@ TEST_F(DeletedJob, MakesRoomForOneOfTheSameName) {
   EXPECT_THAT(world.condition("Planned"), Not(HasSubstr("ConfigMap")));
 }
 
-TEST_F(DeletedJob, LeavesToTheGarbageCollectorWhatItStillOwns) {
+TEST_F(DeletedJob, GivesItsGpusBackBeforeTheGarbageCollectorReachesItsPods) {
   world.delete_job();
   world.reconcile();
+  EXPECT_THAT(world.pods(), IsEmpty());
+  EXPECT_THAT(world.api_server.all("jobrecords"), SizeIs(1)) << "the garbage collector deletes it";
+}
+
+TEST_F(DeletedJob, GivesItsGpusBackToOneOfTheSameName) {
+  world.delete_job();
+  world.add_job();
+  world.reconcile();
+  EXPECT_THAT(world.pods(), IsEmpty());
+}
+
+TEST_F(DeletedJob, KeepsItsPodsWhileTheApiServerHasIt) {
+  kube::Api api(world.api_server);
+  Caches behind;
+  for (Json& pod : world.api_server.all("pods")) behind.pods.put(std::move(pod));
+  EXPECT_THAT(Leftovers(api, behind).remove(world.job).value(), IsEmpty());
   EXPECT_THAT(world.pods(), SizeIs(2));
 }
 
@@ -60,7 +76,7 @@ TEST_F(DeletedJob, IsAskedForOnlyIfTheCacheDoesNotKnowIt) {
   kube::Api api(world.api_server);
   Caches behind;
   for (Json& pod : world.api_server.all("pods")) behind.pods.put(std::move(pod));
-  EXPECT_THAT(Orphans(api, behind).remove(world.job).value(), IsEmpty());
+  EXPECT_THAT(Leftovers(api, behind).remove(world.job).value(), IsEmpty());
   EXPECT_THAT(world.api_server.requests, Contains(HasSubstr("GET")));
   EXPECT_THAT(world.pods(), SizeIs(2)) << "the job still exists";
 }
