@@ -347,3 +347,16 @@ func TestBothKindsOfRulesCarryTheAlertsOfTheFile(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAlertAboutTheOperatorLooksForTheLeaderOfItsRelease(t *testing.T) {
+	for release, lease := range map[string]string{"sailor": "sailor-operator", "team": "team-sailor-operator"} {
+		all := objects(t, helm(t, "template", release, chartFolder(), "--kube-version", "1.34.0",
+			"--set", "metrics.prometheusRule.enabled=true", "--api-versions", "monitoring.coreos.com/v1"))
+		if rules := fmt.Sprint(ofKind(all, "PrometheusRule")); !strings.Contains(rules, fmt.Sprintf("leader_election_master_status{name=%q}", lease)) {
+			t.Errorf("the alerts of release %s do not look for %s:\n%s", release, lease, rules)
+		}
+		if arguments := fmt.Sprint(container(t, all)["args"]); !strings.Contains(arguments, "--lease-name="+lease+" ") {
+			t.Errorf("the operator of release %s has the arguments %s", release, arguments)
+		}
+	}
+}

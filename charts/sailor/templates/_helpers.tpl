@@ -5,6 +5,15 @@
 {{- else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 52 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
+{{- define "sailor.leaseName" -}}
+{{ include "sailor.fullname" . }}-operator
+{{- end }}
+
+{{/* The alerts of files/alerts.yaml, which look for the leader of a release with the name sailor. */}}
+{{- define "sailor.alerts" -}}
+{{ .Files.Get "files/alerts.yaml" | replace "\"sailor-operator\"" (include "sailor.leaseName" . | quote) }}
+{{- end }}
+
 {{- define "sailor.serviceAccountName" -}}
 {{- .Values.serviceAccount.name | default (ternary (include "sailor.fullname" .) "default" .Values.serviceAccount.create) }}
 {{- end }}
