@@ -159,7 +159,7 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   }
   out << describe_plan(planned->plan, planned->estimate) << "\n"
       << describe_estimate(planned->estimate) << describe_basis(*basis) << describe_search(*planned)
-      << describe_alternatives(*planned);
+      << describe_alternatives(world->job, *planned);
   return {};
 }
 

@@ -147,17 +147,22 @@ std::string describe_search(const PlannedJob& planned) {
                         : "");
 }
 
-std::string describe_alternatives(const PlannedJob& planned) {
+std::string describe_alternatives(const JobSpec& job, const PlannedJob& planned) {
   if (planned.alternatives.size() < 2) return "";
-  std::vector<std::vector<std::string>> rows{{"ITERATIONS/S", "$/ITERATION", "$/HOUR", "GPUS", "STAGES", "PLAN"}};
+  std::vector<std::vector<std::string>> rows{
+      {"ITERATIONS/S", "$/ITERATION", "$/HOUR", "EXPECTED LOSS", "GPUS", "STAGES", "PLAN"}};
   for (const EstimatedPlan& other : planned.alternatives) {
     rows.push_back({fmt::format("{:.4g}", other.estimate.throughput()),
                     fmt::format("{:.4g}", other.estimate.cost_per_iteration().value()),
                     fmt::format("{:.4g}", other.estimate.cost_per_hour.value()),
-                    fmt::format("{}", gpu_count(other.plan)), fmt::format("{}", other.plan.stages.size()),
+                    report::percent(other.estimate.expected_loss.ratio()), fmt::format("{}", gpu_count(other.plan)),
+                    fmt::format("{}", other.plan.stages.size()),
                     plan_hash(other.plan) + (other.plan == planned.plan ? "  <- chosen" : "")});
   }
-  return "\nAlternatives (none is both faster and cheaper than another):\n\n" + table(rows);
+  const bool counts_losses = job.redundancy == Redundancy::kAuto;
+  return fmt::format("\nAlternatives (none is both faster and cheaper than another{}):\n\n",
+                     counts_losses ? ", expected losses included" : "") +
+         table(rows);
 }
 
 }  // namespace sailor::cli

@@ -16,6 +16,6 @@ std::string describe_plan(const Plan& plan, const Estimate& estimate);
 std::string describe_estimate(const Estimate& estimate);
 std::string describe_basis(const EstimateBasis& basis);
 std::string describe_search(const PlannedJob& planned);
-std::string describe_alternatives(const PlannedJob& planned);
+std::string describe_alternatives(const JobSpec& job, const PlannedJob& planned);
 
 }  // namespace sailor::cli

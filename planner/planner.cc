@@ -58,7 +58,7 @@ Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const Se
 }
 
 // Returns the chosen plan and the alternatives, the fastest first. Leaves out plans that the simulation shows to be
-// both slower and more expensive than another one. If the job's redundancy is Auto, the expected loss counts.
+// both slower and more expensive than another one, expected losses included.
 std::vector<EstimatedPlan> alternatives(const Estimator& estimator, const PlanningProblem& problem,
                                         const ClusterState& cluster, const ParetoFront& front,
                                         const EstimatedPlan& chosen) {
@@ -70,8 +70,8 @@ std::vector<EstimatedPlan> alternatives(const Estimator& estimator, const Planni
     if (other && other->estimate.fits()) plans.push_back(*std::move(other));
   }
   const auto useful = [&](const EstimatedPlan& plan) {
-    const double share = problem.job.redundancy == Redundancy::kAuto ? 1 + plan.estimate.expected_loss.ratio() : 1;
-    return std::pair(plan.estimate.iteration * share, plan.estimate.cost_per_iteration() * share);
+    const double factor = loss_factor(problem.job, plan.estimate.expected_loss);
+    return std::pair(plan.estimate.iteration * factor, plan.estimate.cost_per_iteration() * factor);
   };
   std::ranges::stable_sort(plans, {}, useful);
   std::vector<EstimatedPlan> kept;

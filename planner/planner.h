@@ -28,7 +28,8 @@ struct PlannedJob {
   Seconds pause;               // how long training stops while the job moves to the plan; zero if the job does not move
   bool keeps_current = false;  // the plan is PlanOptions::current
   SearchReport search;
-  // The chosen plan and other plans of the Pareto front of iteration time and cost, the fastest first.
+  // The chosen plan and other plans of the Pareto front of iteration time and cost, the fastest first. Both include the
+  // expected loss (loss_factor() in core/model/estimate.h).
   std::vector<EstimatedPlan> alternatives;
 
   // How close the plan is to what is proved possible. A ratio of 1 means that no plan can be better.

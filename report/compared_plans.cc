@@ -42,9 +42,11 @@ std::string broken_limit(const Objective& objective, const Estimate& estimate) {
                     objective);
 }
 
+constexpr double kVisible = 5e-4;  // the least difference that is shown
+
 // "12 % faster"; empty if the two are equal.
 std::string compared(double ratio, const std::string& more, const std::string& less) {
-  if (std::abs(ratio - 1) < 5e-4) return "";
+  if (std::abs(ratio - 1) < kVisible) return "";
   return ratio > 1 ? percent(ratio - 1) + " " + more : percent(1 - ratio) + " " + less;
 }
 
@@ -77,10 +79,12 @@ struct Comparison {
   bool is_better = false;
 };
 
-Comparison comparison(const Objective& objective, const Estimate& chosen, const Estimate& other) {
-  const double speed = other.throughput() / chosen.throughput();
-  const double cost = other.cost_per_iteration() / chosen.cost_per_iteration();
-  const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(objective);
+// Compares the plans with their expected losses.
+Comparison comparison(const JobSpec& job, const Estimate& chosen, const Estimate& other) {
+  const double losses = loss_factor(job, other.expected_loss) / loss_factor(job, chosen.expected_loss);
+  const double speed = other.throughput() / chosen.throughput() / losses;
+  const double cost = other.cost_per_iteration() / chosen.cost_per_iteration() * losses;
+  const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(job.objective);
   return {compared(speed, "faster", "slower"), compared(cost, "more expensive", "cheaper"),
           seeks_throughput ? speed > 1 : cost < 1};
 }
@@ -88,7 +92,7 @@ Comparison comparison(const Objective& objective, const Estimate& chosen, const 
 std::string reason_against(const JobSpec& job, const Estimate& chosen, const Estimate& other, bool is_kept) {
   if (!other.fits()) return other.violations.front();
   if (const std::string limit = broken_limit(job.objective, other); !limit.empty()) return limit;
-  const Comparison against = comparison(job.objective, chosen, other);
+  const Comparison against = comparison(job, chosen, other);
   const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(job.objective);
   const std::string& decisive = seeks_throughput ? against.faster : against.cheaper;
   const std::string& besides = seeks_throughput ? against.cheaper : against.faster;
@@ -99,6 +103,11 @@ std::string reason_against(const JobSpec& job, const Estimate& chosen, const Est
     text += fmt::format("; a running job is moved only for a gain of at least {}", percent(kWorthwhileGain));
   }
   if (const std::string gpus = other_gpus(chosen, other); !gpus.empty()) text += "; " + gpus;
+  const double lost = other.expected_loss.ratio();
+  if (job.redundancy == Redundancy::kAuto && std::abs(lost - chosen.expected_loss.ratio()) >= kVisible) {
+    text += fmt::format("; failures of nodes are expected to cost {} of the training time, not {}", percent(lost),
+                        percent(chosen.expected_loss.ratio()));
+  }
   return text;
 }
 

@@ -55,14 +55,16 @@ Element plan_table(const std::vector<ComparedPlan>& plans) {
     const Estimate& estimate = plan.estimate;
     rows.push_back({{counted(static_cast<long>(i + 1)), significant(estimate.throughput()),
                      money(estimate.cost_per_iteration().value()), money(estimate.cost_per_hour.value()),
-                     counted(gpu_count(plan.plan)), counted(static_cast<long>(plan.plan.stages.size())),
-                     counted(plan.plan.microbatch_size), plan.is_chosen ? "chosen" : plan.reason},
+                     percent(estimate.expected_loss.ratio()), counted(gpu_count(plan.plan)),
+                     counted(static_cast<long>(plan.plan.stages.size())), counted(plan.plan.microbatch_size),
+                     plan.is_chosen ? "chosen" : plan.reason},
                     plan.is_chosen ? "chosen" : ""});
   }
   return table({{"Plan"},
                 {"iterations/s", true},
                 {"$/iteration", true},
                 {"$/hour", true},
+                {"expected loss", true},
                 {"GPUs", true},
                 {"stages", true},
                 {"microbatch", true},
@@ -81,11 +83,12 @@ Element plan_choice(const PlanView& view, const PlannedJob& planned, const PlanO
   if (const std::string text = fast_estimate_text(planned, view.estimate); !text.empty())
     section.add(Element("p").text(text));
   section.add(legend({{"green", "the chosen plan"}, {"blue", "other plans"}, {"red", "limits and bound"}}));
-  section.add(figure(all.size() > 1
-                         ? "No plan in this chart is both faster and cheaper than another one. Plans further to "
-                           "the right are faster; plans further down are cheaper."
-                         : "No other plan is faster or cheaper than this one.",
-                     pareto_chart(job, all, planned.bound_throughput)));
+  section.add(figure(
+      all.size() > 1 ? fmt::format("No plan in this chart is both faster and cheaper than another one{}. Plans further "
+                                   "to the right are faster; plans further down are cheaper.",
+                                   job.redundancy == Redundancy::kAuto ? " once its expected loss is added" : "")
+                     : "No other plan is faster or cheaper than this one.",
+      pareto_chart(job, all, planned.bound_throughput)));
   section.add(figure("", plan_table(all)));
   return section;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/ids.h"
+#include "core/model/job_spec.h"
 #include "core/model/units.h"
 
 namespace sailor {
@@ -45,6 +46,12 @@ struct ExpectedLoss {
   // Lost time per time of useful training. It may be above 1.
   [[nodiscard]] double ratio() const { return failures_per_hour * per_failure.value() / 3600; }
 };
+
+// Returns the factor by which the expected loss lengthens training when plans are compared. It is 1 unless the job's
+// redundancy is Auto: otherwise the job says itself how its state is protected.
+inline double loss_factor(const JobSpec& job, const ExpectedLoss& loss) {
+  return job.redundancy == Redundancy::kAuto ? 1 + loss.ratio() : 1;
+}
 
 struct Estimate {
   Seconds iteration;

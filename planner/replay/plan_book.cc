@@ -83,9 +83,9 @@ PlanFigures PlanBook::figures(int plan, const std::vector<DollarsPerHour>& price
   const Estimate& estimate = known.estimate;
   DollarsPerHour price;
   for (std::size_t i = 0; i < prices.size(); ++i) price += prices[i] * known.gpus_of_pools[i];
-  const double share = job_.redundancy == Redundancy::kAuto ? 1 + estimate.expected_loss.ratio() : 1;
+  const double factor = loss_factor(job_, estimate.expected_loss);
   const Dollars cost = price * estimate.iteration + estimate.traffic_cost_per_iteration;
-  return {estimate.iteration.value() * share, cost.value() * share};
+  return {estimate.iteration.value() * factor, cost.value() * factor};
 }
 
 Seconds PlanBook::pause(const HeldState& held, int next) const {

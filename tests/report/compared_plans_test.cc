@@ -47,6 +47,22 @@ TEST(ComparedPlans, ASlowerPlanLosesEvenIfItIsCheaper) {
   EXPECT_EQ(reason(MaximizeThroughput{}, estimated(4, 1, 1), estimated(2, 2, 0.8)), "50 % slower, but 20 % cheaper");
 }
 
+TEST(ComparedPlans, AFasterPlanLosesIfItIsExpectedToLoseMore) {
+  EstimatedPlan chosen = estimated(4, 1, 1);
+  EstimatedPlan other = estimated(2, 0.98, 0.9);
+  chosen.estimate.expected_loss = {1, Seconds(14.4), {}};
+  other.estimate.expected_loss = {1, Seconds(122.4), {}};
+  const auto reason_of_other = [&](Redundancy redundancy) {
+    JobSpec job = a_job();
+    job.redundancy = redundancy;
+    return compared_plans(job, planned(chosen, {other}), {})[0].reason;
+  };
+  EXPECT_EQ(reason_of_other(Redundancy::kAuto),
+            "0.92 % slower, but 7.3 % cheaper; failures of nodes are expected to cost 3.4 % of the training time, not "
+            "0.4 %");
+  EXPECT_EQ(reason_of_other(Redundancy::kNone), "2 % faster, 10 % cheaper");
+}
+
 TEST(ComparedPlans, AMoreExpensivePlanLosesUnderMinCost) {
   EXPECT_EQ(reason(MinimizeCost{}, estimated(2, 2, 0.8), estimated(4, 1, 1)), "25 % more expensive, but 100 % faster");
 }

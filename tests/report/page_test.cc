@@ -193,7 +193,7 @@ TEST(PlanningPage, TheChosenPlanIsMarkedAmongTheOthers) {
   EXPECT_EQ(with_class(*root, "halo"), 1);
   int rows = 0;
   root->visit([&](const XmlNode& node) {
-    if (node.tag == "tr" && node.children.size() == 8 && node.children.front()->tag == "td") ++rows;
+    if (node.tag == "tr" && node.children.size() == 9 && node.children.front()->tag == "td") ++rows;
   });
   EXPECT_EQ(rows, static_cast<int>(compared_plans(job, planned, options).size()));
 }
