@@ -144,7 +144,7 @@ func TestALeaderThatIsKilledLeadsAgainAndTheOtherReplicaTakesOverIfItHangs(t *te
 	t.Cleanup(func() { helm(t, "rollback", "sailor", "--wait") })
 	first := ""
 	testcluster.Eventually(t, time.Minute, "one of two replicas to lead", func(ctx context.Context) (found bool, err error) {
-		pods, err := cluster.Kubernetes.CoreV1().Pods(installation.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=sailor"})
+		pods, err := cluster.Kubernetes.CoreV1().Pods(installation.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=operator"})
 		if err != nil || len(pods.Items) != 2 { // those from before the upgrade are not gone yet
 			return false, err
 		}
