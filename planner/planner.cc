@@ -239,7 +239,8 @@ constexpr std::array<BoundProver::Effort, 3> kThorough{
      {.path_levels = 24, .end_levels = 96, .price_updates = 8, .halvings = 5, .solver_calls = 4000}}};
 constexpr int kMostPoolsOfQuickProof = 6;  // even the first solver calls take seconds if there are more pools
 // The tables of the relaxed problem have an entry for every range of layers: with 500 layers they take seconds and a
-// gigabyte. Models of more layers than this are planned from the other seeds, and their bound is the closed form.
+// gigabyte. Models of more layers than this are planned from the other seeds, and only a thorough proof, for which the
+// user sets the time, improves on the closed form of their bound.
 constexpr int kMostLayersOfTables = 150;
 
 double proved_throughput(const PlanningProblem& problem, double seconds, const PlanOptions& options,
