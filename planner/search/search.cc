@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 #include <iterator>
+#include <map>
 
 #include "planner/problem/run_both.h"
 #include "planner/replan/repair.h"
@@ -35,11 +36,37 @@ constexpr long kPassesOfEquals = 40'000;
 constexpr long kPassesOfEqualRepairs = 20'000;
 constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
-// A start may be slower than the best plan by this factor and still lead to a better one.
-constexpr double kStartSlack = 1.25;
+
+// Local search rarely gets from large groups to many small ones. How much is done for plans of other tensor-parallel
+// sizes than that of the best plan so far.
+struct Breadth {
+  double start_slack = 1;           // a start may be slower than the best plan by this factor
+  std::size_t climbs_of_sizes = 1;  // the number of starts of these sizes
+  double refined_slack = 1;         // the best plan of other sizes is refined if it is slower by this factor at most
+};
+constexpr Breadth kWide{.start_slack = 1.4, .climbs_of_sizes = 3, .refined_slack = 1.1};
+constexpr Breadth kNarrow{.start_slack = 1.25, .climbs_of_sizes = 0, .refined_slack = 1};
+constexpr int kGpusOfWide = 128;  // with more, a wide search takes a second
+
+const Breadth& breadth_for(const PlanningProblem& problem) {
+  return problem.most_gpus() <= kGpusOfWide ? kWide : kNarrow;
+}
 
 // Returns a limit that equally good plans pass, because they may use fewer GPUs or move less state.
 double just_above(double value) { return std::nextafter(value, kNoIncumbent); }
+
+// Returns the best of the sorted starts, and the best ones of all tensor-parallel sizes.
+std::vector<PlanCandidate> climbed_starts(std::vector<PlanCandidate> sorted, const Breadth& breadth) {
+  std::vector<PlanCandidate> chosen;
+  std::map<TensorParallelSizes, std::size_t> chosen_of_sizes;
+  for (PlanCandidate& start : sorted) {
+    std::size_t& count = chosen_of_sizes[tensor_parallel_sizes(start.draft.stages)];
+    if (chosen.size() >= kClimbs && count >= breadth.climbs_of_sizes) continue;
+    ++count;
+    chosen.push_back(std::move(start));
+  }
+  return chosen;
+}
 
 Draft with_techniques(Draft draft, const Techniques& techniques) {
   draft.techniques = techniques;
@@ -109,15 +136,15 @@ std::optional<PlanCandidate> Search::add_known_plan(const GroupedPlan& plan) {
 }
 
 // Returns the value that a start of this shape must stay below.
-double Search::incumbent_for_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const {
-  const double most = best_ ? value_to_beat(best_->score) * kStartSlack : kNoIncumbent;
+double Search::incumbent_for_start(const Starts& starts, const StartShape& shape) const {
+  const double most = best_ ? value_to_beat(best_->score) * breadth_for(problem_).start_slack : kNoIncumbent;
   const auto found = starts.find(shape);
   return found == starts.end() ? most : std::min(most, value_to_beat(found->second.score));
 }
 
 void Search::keep_start_if_best(Starts& starts, const Draft& draft, PlanSpace space) {
   if (limits_.is_over() && best_) return;
-  const std::pair shape{draft.microbatch_size, draft.stages.size()};
+  const StartShape shape{draft.microbatch_size, draft.stages.size(), tensor_parallel_sizes(draft.stages)};
   auto candidate = evaluated(draft, space, incumbent_for_start(starts, shape));
   if (!candidate) return;
   const auto [found, is_new] = starts.try_emplace(shape, *candidate);
@@ -150,7 +177,7 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
   std::vector<PlanCandidate> sorted;
   for (const auto& [shape, candidate] : starts) sorted.push_back(candidate);
   std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
-  if (sorted.size() > kClimbs) sorted.resize(kClimbs);
+  sorted = climbed_starts(std::move(sorted), breadth_for(problem_));
   std::deque<Search> climbs;  // what they find is collected in the order of the starts
   for (std::size_t i = 0; i < sorted.size(); ++i) climbs.push_back(Search(problem_, limits_, migration_, goals_));
   run_each(sorted.size(), [&](std::size_t i) {
@@ -184,7 +211,7 @@ void Search::run_paper(const Techniques& techniques, Starts& starts) {
   if (climb_from_best(PlanSpace::kPaper, techniques)) return;
   const auto is_seed_pruned = [&](const EvenSeedBound& bound) {
     const double incumbent =
-        incumbent_for_start(starts, {bound.microbatch_size, static_cast<std::size_t>(bound.stages)});
+        incumbent_for_start(starts, {bound.microbatch_size, static_cast<std::size_t>(bound.stages), bound.sizes});
     return incumbent != kNoIncumbent && is_pruned(Seconds(bound.seconds), bound.price, incumbent);
   };
   visit_even_seeds(problem_, techniques, is_seed_pruned,
@@ -289,7 +316,14 @@ std::unique_ptr<Search> Search::search_near(const Plan& plan, PlanSpace space) c
 
 void Search::anneal_best(double rival) {
   const IsBetter is_better_plan = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
-  best_ = annealed(problem_, goals_, limits_, best_.value(), {is_better_plan, rival});
+  for (const PlanCandidate& start : refined_) {
+    if (passes_of(start.plan) > kAnnealingPasses ||
+        start.score.value > incumbent() * breadth_for(problem_).refined_slack)
+      continue;
+    const double best = start.plan == best_->plan ? rival : std::min(rival, incumbent());
+    const PlanCandidate next = annealed(problem_, goals_, limits_, start, {is_better_plan, best});
+    if (is_better(next, *best_)) best_ = next;
+  }
 }
 
 // The front has the fastest plans that may be as cheap and the cheapest that may be as fast.
@@ -315,7 +349,8 @@ void Search::search_among_equals(PlanSpace space, long most_passes) {
 
 void Search::keep_finalist_if_best(const PlanCandidate& candidate) {
   const GroupedPlan& plan = candidate.plan;
-  const FinalistShape shape{plan.microbatch_size, plan.stages.size(), has_equal_shares(plan), plan.techniques};
+  const FinalistShape shape{plan.microbatch_size, plan.stages.size(), tensor_parallel_sizes(plan.stages),
+                            has_equal_shares(plan), plan.techniques};
   const auto [found, is_new] = finalists_.try_emplace(shape, candidate);
   if (!is_new && is_better(candidate, found->second)) found->second = candidate;
 }
@@ -344,28 +379,59 @@ std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double i
 }
 
 // The first feasible plan sets the limit for the others, which are then simulated two by two.
-void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas) {
-  passes_left_ = most_passes;
+std::optional<PlanCandidate> Search::best_finalist(std::vector<PlanCandidate> candidates, double most) {
   std::optional<PlanCandidate> best;
   std::vector<PlanCandidate> waiting;
-  for (PlanCandidate& candidate : finalists()) {
-    const bool is_other = keeps_peer_replicas.value_or(candidate.plan.techniques.keeps_peer_replicas) !=
-                          candidate.plan.techniques.keeps_peer_replicas;
-    if (is_other) continue;
+  for (PlanCandidate& candidate : candidates) {
     if (best && best->score.is_feasible()) {
-      if (best->score.value <= candidate.score.value) continue;
+      if (std::min(best->score.value, most) <= candidate.score.value) continue;
       waiting.push_back(std::move(candidate));
       if (waiting.size() < 2) continue;
       best = best_simulated(*std::move(best), std::exchange(waiting, {}));
-    } else {
+    } else if (candidate.score.value < most) {
       passes_left_ -= passes_of(candidate.plan);
       auto next = simulated(std::move(candidate), kNoIncumbent);
       if (next && (!best || is_better(*next, *best))) best = *std::move(next);
     }
   }
-  if (!best) return;
-  best = best_simulated(*std::move(best), waiting);
-  best_ = best->score.is_feasible() ? refined(*std::move(best), space) : *std::move(best);
+  if (best) best = best_simulated(*std::move(best), waiting);
+  return best;
+}
+
+// Refines the best plan, and those of other tensor-parallel sizes that are not far behind.
+void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas) {
+  passes_left_ = most_passes;
+  std::vector<std::pair<TensorParallelSizes, std::vector<PlanCandidate>>>
+      groups;  // in the order of their best estimates
+  for (PlanCandidate& candidate : finalists()) {
+    const bool is_other = keeps_peer_replicas.value_or(candidate.plan.techniques.keeps_peer_replicas) !=
+                          candidate.plan.techniques.keeps_peer_replicas;
+    if (is_other) continue;
+    const TensorParallelSizes sizes = tensor_parallel_sizes(candidate.plan.stages);
+    auto found = std::ranges::find(groups, sizes, [](const auto& group) { return group.first; });
+    if (found == groups.end()) found = groups.insert(groups.end(), {sizes, {}});
+    found->second.push_back(std::move(candidate));
+  }
+  std::vector<PlanCandidate> bests;
+  double most = kNoIncumbent;
+  for (auto& [sizes, candidates] : groups) {
+    auto best = best_finalist(std::move(candidates), most);
+    if (!best) continue;
+    most = std::min(most, value_to_beat(best->score) * breadth_for(problem_).refined_slack);
+    bests.push_back(*std::move(best));
+  }
+  if (bests.empty()) return;
+  const auto better_first = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
+  std::ranges::stable_sort(bests, better_first);
+  best_ = bests.front();
+  refined_.clear();
+  if (!best_->score.is_feasible()) return;
+  for (PlanCandidate& each : bests) {
+    if (value_to_beat(each.score) > most) break;
+    refined_.push_back(passes_left_ > 0 ? refined(std::move(each), space) : std::move(each));
+  }
+  std::ranges::stable_sort(refined_, better_first);
+  best_ = refined_.front();
 }
 
 void Search::search_exhaustively(PlanSpace space, std::span<const Techniques> allowed) {

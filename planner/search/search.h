@@ -18,6 +18,7 @@
 #include "planner/search/pareto_front.h"
 #include "planner/search/plan_candidate.h"
 #include "planner/search/search_report.h"
+#include "planner/search/tensor_parallel_sizes.h"
 
 namespace sailor {
 
@@ -70,10 +71,12 @@ class Search {
   [[nodiscard]] const SearchReport& report() const { return report_; }
 
  private:
-  // Microbatch size, number of stages, whether all replicas have equal shares of microbatches, and techniques.
-  using FinalistShape = std::tuple<int, std::size_t, bool, Techniques>;
-  // The best start for local search, by microbatch size and number of stages.
-  using Starts = std::map<std::pair<int, std::size_t>, PlanCandidate>;
+  // Microbatch size, number of stages, tensor-parallel sizes, whether all replicas have equal shares of
+  // microbatches, and techniques.
+  using FinalistShape = std::tuple<int, std::size_t, TensorParallelSizes, bool, Techniques>;
+  // Microbatch size, number of stages, and tensor-parallel sizes.
+  using StartShape = std::tuple<int, std::size_t, TensorParallelSizes>;
+  using Starts = std::map<StartShape, PlanCandidate>;  // the best start of each shape
 
   Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration, SearchGoals goals)
       : problem_(problem), limits_(std::move(limits)), migration_(migration), goals_(goals), estimates_(problem) {}
@@ -94,13 +97,15 @@ class Search {
   void add_plans_of(const Search& other);
   void climb(Draft from, Score score, PlanSpace space, long most_candidates);
   void keep_start_if_best(Starts& starts, const Draft& draft, PlanSpace space);
-  [[nodiscard]] double incumbent_for_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const;
+  [[nodiscard]] double incumbent_for_start(const Starts& starts, const StartShape& shape) const;
 
   // Simulates the finalists and some of their neighbours operation by operation, because fast estimates only
   // approximate how unequal replicas slow each other down. Afterwards, best() is the best of the simulated plans.
   // `most_passes` limits the work: the number of forward and backward passes of microbatches through stages. Plans
   // that keep peer replicas although `keeps_peer_replicas` is false, or the other way round, are left out.
   void simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas);
+  // Simulates finalists whose value may be below `most`, and returns the best.
+  [[nodiscard]] std::optional<PlanCandidate> best_finalist(std::vector<PlanCandidate> candidates, double most);
   [[nodiscard]] PlanCandidate best_simulated(PlanCandidate from, std::span<const PlanCandidate> candidates);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
   // `rival` is the value of the best plan of another search that is annealed too, or kNoIncumbent.
@@ -136,6 +141,7 @@ class Search {
   std::optional<bool> recomputes_;                    // set: only plans that do, or only those that do not
   long passes_left_ = 0;                              // how many more passes may be simulated
   std::optional<PlanCandidate> best_;
+  std::vector<PlanCandidate> refined_;           // the best by tensor-parallel sizes, the best first
   std::optional<PlanCandidate> best_of_equals_;  // the best by the second goal of the plans that are as good as best_
   std::optional<PlanCandidate> best_that_fits_;
   ParetoFront front_;

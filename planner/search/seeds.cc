@@ -118,8 +118,13 @@ class EvenSeeds {
 
   void visit(const Floors& floors, const IsPruned& is_pruned, const VisitDraft& visit) {
     if (!find_fastest_and_cheapest(floors)) return;
+    const auto [smallest, largest] = std::ranges::minmax(floors);
     for (const int replicas : counts_) {
-      if (!is_pruned({shape_.microbatch_size, shape_.stages, least_seconds(replicas), least_price_ * replicas})) {
+      if (!is_pruned({shape_.microbatch_size,
+                      shape_.stages,
+                      {smallest, largest},
+                      least_seconds(replicas),
+                      least_price_ * replicas})) {
         visit_with(replicas, floors, visit);
       }
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/problem/draft.h"
+#include "planner/search/tensor_parallel_sizes.h"
 
 namespace sailor {
 
@@ -15,6 +16,7 @@ using VisitDraft = std::function<void(const Draft&)>;
 struct EvenSeedBound {
   int microbatch_size = 1;
   int stages = 1;
+  TensorParallelSizes sizes;  // unless memory needs larger ones
   double seconds = 0;
   DollarsPerHour price;
 };
