@@ -39,7 +39,7 @@ Result<EstimatedPlan> estimated(const Estimator& estimator, const PlanningProble
 // to its cluster.
 Result<void> prepare(PlanningProblem& problem, const Estimator& estimator, const PlanOptions& options) {
   problem.tensor_parallel_sizes = usable_tensor_parallel_sizes(
-      problem.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(problem.job)));
+      problem.cluster, std::min({options.max_tensor_parallel, max_tensor_parallel(problem.job), problem.most_gpus()}));
   auto prepared = estimator.prepare(problem.job, problem.cluster, problem.tensor_parallel_sizes);
   if (!prepared) return tl::unexpected(std::move(prepared.error()));
   problem.set_estimator(*std::move(prepared));

@@ -135,6 +135,11 @@ TEST(Planner, APartlyUsedNodeOfAPoolOfWholeNodesIsNotFree) {
   EXPECT_THAT(complaint(a_job(), cluster), HasSubstr("none is free (7 others are"));
 }
 
+TEST(Planner, AJobThatMayUseFewerGpusThanANodeHasIsToldThatItsModelDoesNotFit) {
+  const JobSpec job = a_job().model("llama-3-8b").sequence_length(2048).batch(64).max_gpus(1);
+  EXPECT_THAT(complaint(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 4)), HasSubstr("GiB"));
+}
+
 TEST(Planner, ATensorParallelGroupNeverLeavesItsNode) {
   const JobSpec job = a_job().model("opt-6.7b").sequence_length(2048).batch(64);
   const auto planned = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2)).value();
