@@ -135,13 +135,15 @@ std::string describe_basis(const EstimateBasis& basis) { return "Rests on  " + p
 std::string describe_search(const PlannedJob& planned) {
   const std::string move =
       planned.pause > Seconds(0) ? fmt::format("Move      training pauses for {}\n", seconds(planned.pause)) : "";
+  const bool is_free = planned.estimate.cost_per_iteration() <= Dollars(0);  // then the ratio is not defined
+  const std::string share =
+      is_free ? "" : fmt::format(", {:.0f} % of the cost of this plan", 100 * planned.cost_bound_ratio());
   return move + fmt::format(
                     "Bound     no plan can exceed {:.4g} iterations/s; this plan reaches {:.0f} % of that\n"
-                    "          no plan can cost less than ${:.4g} per iteration, {:.0f} % of the cost of this plan\n"
+                    "          no plan can cost less than ${:.4g} per iteration{}\n"
                     "Search    {} candidates in {}, {} of them did not fit into memory{}\n",
-                    planned.bound_throughput, 100 * planned.bound_ratio(), planned.bound_cost.value(),
-                    100 * planned.cost_bound_ratio(), planned.search.candidates, seconds(planned.search.elapsed),
-                    planned.search.pruned_by_memory,
+                    planned.bound_throughput, 100 * planned.bound_ratio(), planned.bound_cost.value(), share,
+                    planned.search.candidates, seconds(planned.search.elapsed), planned.search.pruned_by_memory,
                     planned.search.was_cut_short
                         ? "; stopped at the time limit, a longer search might find a better plan"
                         : "");

@@ -7,6 +7,7 @@ usage: command_line_test.py SAILOR ROOT
 import json
 import os
 import pty
+import re
 import subprocess
 import time
 import unittest
@@ -32,6 +33,14 @@ class CommandLine(ProgramTest):
         self.assert_refused(sailor("plan", *INPUTS, "-o", "xml"), 2, "xml", "html", "json", "table", "yaml")
         self.assert_refused(sailor("plan", *INPUTS, "--space", "any"), 2, "any", "flow", "paper")
         self.assert_refused(sailor("evaluate", "runs", "--profiles", "p", "-o", "html"), 2, "json", "table")
+
+    def test_a_plan_that_costs_nothing_has_no_share_of_its_cost(self):
+        with open(CLUSTER, encoding="utf-8") as cluster:
+            free = re.sub(r'(pricePerGpuHour): "[0-9.]+"', r'\1: "0"', cluster.read().split("\n---\n")[0])  # one pool, so no traffic
+        done = sailor("plan", "-f", JOB, "--cluster", self.write("free.yaml", free))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no plan can cost less than $0 per iteration\n", done.stdout)
+        self.assertNotIn("nan", done.stdout)
 
     def test_numbers_out_of_range_are_refused(self):
         for budget in ("0", "-1", "nan", "inf", "1e9", "soon"):
