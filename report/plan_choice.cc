@@ -87,7 +87,7 @@ Element plan_choice(const PlanView& view, const PlannedJob& planned, const PlanO
       all.size() > 1 ? fmt::format("No plan in this chart is both faster and cheaper than another one{}. Plans further "
                                    "to the right are faster; plans further down are cheaper.",
                                    job.redundancy == Redundancy::kAuto ? " once its expected loss is added" : "")
-                     : "No other plan is faster or cheaper than this one.",
+                     : "The search found no plan that is faster or cheaper than this one.",
       pareto_chart(job, all, planned.bound_throughput)));
   section.add(figure("", plan_table(all)));
   return section;
