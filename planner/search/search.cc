@@ -316,14 +316,16 @@ std::unique_ptr<Search> Search::search_near(const Plan& plan, PlanSpace space) c
 
 void Search::anneal_best(double rival) {
   const IsBetter is_better_plan = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
+  PlanCandidate best = best_.value();
   for (const PlanCandidate& start : refined_) {
-    if (passes_of(start.plan) > kAnnealingPasses ||
-        start.score.value > incumbent() * breadth_for(problem_).refined_slack)
+    const double value = best.score.value;
+    if (passes_of(start.plan) > kAnnealingPasses || start.score.value > value * breadth_for(problem_).refined_slack)
       continue;
-    const double best = start.plan == best_->plan ? rival : std::min(rival, incumbent());
-    const PlanCandidate next = annealed(problem_, goals_, limits_, start, {is_better_plan, best});
-    if (is_better(next, *best_)) best_ = next;
+    const double to_beat = start.plan == best.plan ? rival : std::min(rival, value);
+    PlanCandidate next = annealed(problem_, goals_, limits_, start, {is_better_plan, to_beat});
+    if (is_better(next, best)) best = std::move(next);
   }
+  best_ = std::move(best);
 }
 
 // The front has the fastest plans that may be as cheap and the cheapest that may be as fast.
