@@ -37,21 +37,6 @@ constexpr long kPassesOfEqualRepairs = 20'000;
 constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
 
-// Local search rarely gets from large groups to many small ones. How much is done for plans of other tensor-parallel
-// sizes than that of the best plan so far.
-struct Breadth {
-  double start_slack = 1;           // a start may be slower than the best plan by this factor
-  std::size_t climbs_of_sizes = 1;  // the number of starts of these sizes
-  double refined_slack = 1;         // the best plan of other sizes is refined if it is slower by this factor at most
-};
-constexpr Breadth kWide{.start_slack = 1.4, .climbs_of_sizes = 3, .refined_slack = 1.1};
-constexpr Breadth kNarrow{.start_slack = 1.25, .climbs_of_sizes = 0, .refined_slack = 1};
-constexpr int kGpusOfWide = 128;  // with more, a wide search takes a second
-
-const Breadth& breadth_for(const PlanningProblem& problem) {
-  return problem.most_gpus() <= kGpusOfWide ? kWide : kNarrow;
-}
-
 // Returns a limit that equally good plans pass, because they may use fewer GPUs or move less state.
 double just_above(double value) { return std::nextafter(value, kNoIncumbent); }
 
@@ -137,7 +122,7 @@ std::optional<PlanCandidate> Search::add_known_plan(const GroupedPlan& plan) {
 
 // Returns the value that a start of this shape must stay below.
 double Search::incumbent_for_start(const Starts& starts, const StartShape& shape) const {
-  const double most = best_ ? value_to_beat(best_->score) * breadth_for(problem_).start_slack : kNoIncumbent;
+  const double most = best_ ? value_to_beat(best_->score) * breadth_.start_slack : kNoIncumbent;
   const auto found = starts.find(shape);
   return found == starts.end() ? most : std::min(most, value_to_beat(found->second.score));
 }
@@ -177,7 +162,7 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
   std::vector<PlanCandidate> sorted;
   for (const auto& [shape, candidate] : starts) sorted.push_back(candidate);
   std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
-  sorted = climbed_starts(std::move(sorted), breadth_for(problem_));
+  sorted = climbed_starts(std::move(sorted), breadth_);
   std::deque<Search> climbs;  // what they find is collected in the order of the starts
   for (std::size_t i = 0; i < sorted.size(); ++i) climbs.push_back(Search(problem_, limits_, migration_, goals_));
   run_each(sorted.size(), [&](std::size_t i) {
@@ -319,8 +304,7 @@ void Search::anneal_best(double rival) {
   PlanCandidate best = best_.value();
   for (const PlanCandidate& start : refined_) {
     const double value = best.score.value;
-    if (passes_of(start.plan) > kAnnealingPasses || start.score.value > value * breadth_for(problem_).refined_slack)
-      continue;
+    if (passes_of(start.plan) > kAnnealingPasses || start.score.value > value * breadth_.refined_slack) continue;
     const double to_beat = start.plan == best.plan ? rival : std::min(rival, value);
     PlanCandidate next = annealed(problem_, goals_, limits_, start, {is_better_plan, to_beat});
     if (is_better(next, best)) best = std::move(next);
@@ -419,7 +403,7 @@ void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional
   for (auto& [sizes, candidates] : groups) {
     auto best = best_finalist(std::move(candidates), most);
     if (!best) continue;
-    most = std::min(most, value_to_beat(best->score) * breadth_for(problem_).refined_slack);
+    most = std::min(most, value_to_beat(best->score) * breadth_.refined_slack);
     bests.push_back(*std::move(best));
   }
   if (bests.empty()) return;

@@ -2,7 +2,7 @@
 // * It generates starting drafts (seeds.h, relaxation_seeds.h).
 // * It improves the best of them by local search (neighbours.h), guided by fast estimates.
 // * It simulates the most promising plans, the finalists, operation by operation.
-// * It improves the best one by random changes (annealing.h).
+// * It improves the best one, and those of other tensor-parallel sizes, by random changes (annealing.h).
 // * If the problem is small, it also lists every plan that may be better (exhaustive_search.h).
 // Then a second search, with the second goal, looks for the best of all plans that are as good (goal.h).
 #pragma once
@@ -14,6 +14,7 @@
 
 #include "planner/relaxation/group_time_table.h"
 #include "planner/replan/migration_cost.h"
+#include "planner/search/breadth.h"
 #include "planner/search/fast_estimates.h"
 #include "planner/search/pareto_front.h"
 #include "planner/search/plan_candidate.h"
@@ -79,7 +80,12 @@ class Search {
   using Starts = std::map<StartShape, PlanCandidate>;  // the best start of each shape
 
   Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration, SearchGoals goals)
-      : problem_(problem), limits_(std::move(limits)), migration_(migration), goals_(goals), estimates_(problem) {}
+      : problem_(problem),
+        limits_(std::move(limits)),
+        migration_(migration),
+        goals_(goals),
+        breadth_(Breadth::of(problem)),
+        estimates_(problem) {}
 
   // Searches one plan space with every choice of techniques. `starts` passes the best starts of the narrower space on.
   void run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables,
@@ -136,6 +142,7 @@ class Search {
   SearchLimits limits_;
   const MigrationCost* migration_;
   SearchGoals goals_;
+  Breadth breadth_;
   FastEstimates estimates_;
   std::map<FinalistShape, PlanCandidate> finalists_;  // the best feasible plan of each shape
   std::optional<bool> recomputes_;                    // set: only plans that do, or only those that do not
