@@ -20,6 +20,14 @@ using ::testing::SizeIs;
 class DeletedJob : public JobOnTwoNodes {
  protected:
   void SetUp() override { start(); }
+
+  // What an operator removes that knows the pods, but no job yet.
+  std::vector<std::string> remove_with_a_cache_of_pods() {
+    kube::Api api(world.api_server);
+    Caches behind;
+    for (Json& pod : world.api_server.all("pods")) behind.pods.put(std::move(pod));
+    return Leftovers(api, behind).remove(world.job).value();
+  }
 };
 
 TEST_F(DeletedJob, LeavesNoPodAndNoRecordThatNothingOwns) {
@@ -55,10 +63,7 @@ TEST_F(DeletedJob, GivesItsGpusBackToOneOfTheSameName) {
 }
 
 TEST_F(DeletedJob, KeepsItsPodsWhileTheApiServerHasIt) {
-  kube::Api api(world.api_server);
-  Caches behind;
-  for (Json& pod : world.api_server.all("pods")) behind.pods.put(std::move(pod));
-  EXPECT_THAT(Leftovers(api, behind).remove(world.job).value(), IsEmpty());
+  EXPECT_THAT(remove_with_a_cache_of_pods(), IsEmpty());
   EXPECT_THAT(world.pods(), SizeIs(2));
 }
 
@@ -73,10 +78,7 @@ TEST_F(DeletedJob, IsAskedForOnlyIfTheCacheDoesNotKnowIt) {
   world.api_server.requests.clear();
   world.reconcile();
   EXPECT_THAT(world.api_server.requests, Not(Contains(HasSubstr("GET"))));
-  kube::Api api(world.api_server);
-  Caches behind;
-  for (Json& pod : world.api_server.all("pods")) behind.pods.put(std::move(pod));
-  EXPECT_THAT(Leftovers(api, behind).remove(world.job).value(), IsEmpty());
+  EXPECT_THAT(remove_with_a_cache_of_pods(), IsEmpty());
   EXPECT_THAT(world.api_server.requests, Contains(HasSubstr("GET")));
   EXPECT_THAT(world.pods(), SizeIs(2)) << "the job still exists";
 }
