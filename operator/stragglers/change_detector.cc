@@ -5,8 +5,6 @@
 namespace sailor {
 namespace {
 
-// Smaller deviations count against a change: the logarithm of 1.2.
-constexpr double kTolerance = 0.182;
 // With 20 % noise a false alarm then comes once in exp(2 * 0.182 * 1.5 / 0.2^2) / (2 * (0.182 / 0.2)^2) = 500,000
 // samples on average (Siegmund's approximation), and a factor of 2 is certain after three samples.
 constexpr double kEnough = 1.5;

@@ -10,6 +10,7 @@ namespace sailor {
 class ChangeDetector {
  public:
   static constexpr double kLargestWeight = 4;
+  static constexpr double kTolerance = 0.182;  // smaller deviations count against a change: the logarithm of 1.2
 
   // Adds a sample. `deviation` is how far the logarithm of the time is above the expected one; `weight` is how much the
   // sample tells: 1 if it has 20 % of noise, and 1 over the factor of the variance otherwise, but at most

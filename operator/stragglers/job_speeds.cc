@@ -212,11 +212,11 @@ void JobSpeeds::judge(Gpu& gpu, const Surroundings& surroundings) {
   own.add(usual + std::clamp(time - usual, -kMostDrift, kMostDrift), gpu.steps);
 }
 
-// A change is noticed after few reports, so the next ones say more exactly how large it was. If it is nearly none, it
-// is measured for ever, because the rest may be an error of the estimate.
+// A change is noticed after few reports, so the next ones say more exactly how large it was. If it is small, it is
+// measured for ever: the rest may be an error of the estimate, and the detector does not see that it goes away.
 void JobSpeeds::refine_level(Gpu& gpu, double deviation) {
   constexpr int kReportsToRefine = 12;
-  if (gpu.reports_of_level >= kReportsToRefine && gpu.level >= std::log(kSlowFrom)) return;
+  if (gpu.reports_of_level >= kReportsToRefine && gpu.level >= 2 * ChangeDetector::kTolerance) return;
   gpu.reports_of_level = std::min(gpu.reports_of_level + 1, kReportsToRefine);
   gpu.level += deviation / (kReportsOfChange + gpu.reports_of_level);
   if (gpu.level < std::log(kSlowUntil)) gpu.level = 0;
@@ -226,7 +226,7 @@ void JobSpeeds::change_level(Gpu& gpu, double level, double usual) {
   const bool is_slow = level >= std::log(gpu.level > 0 ? kSlowUntil : kSlowFrom);
   Reference& own = gpu.references[gpu.last.work];
   // A GPU that is faster than usual was slow when its usual time was learned.
-  own = {};
+  own = {.is_guess = own.is_guess};  // a guess does not become knowledge by it
   own.add(std::min(usual, usual + level), kStepsToLearn);
   gpu.level = is_slow ? level : 0;
   gpu.reports_of_level = 0;

@@ -206,6 +206,36 @@ TEST(JobSpeeds, AGpuThatWasAlmostUsualAndHasRecoveredIsNotSlow) {
   EXPECT_EQ(job.slowdown(1), 1);
 }
 
+// So is this one, although the GPU was slower than the limit from which it counts as slow.
+TEST(JobSpeeds, AGpuThatWasALittleSlowForLongAndHasRecoveredIsNotSlow) {
+  Job job(2);
+  job.run(20);
+  job.set(1, 3);
+  job.run(20);
+  job.set(1, 1.25);
+  job.run(60);
+  EXPECT_GT(job.slowdown(1), kSlowFrom);
+  job.set(1, 1.05);
+  job.run(60);
+  EXPECT_EQ(job.slowdown(1), 1);
+}
+
+// The profile may be wrong about the new work. What the other GPU learns corrects it, also after the speed has changed.
+TEST(JobSpeeds, AGpuThatRecoversWhileItsUsualTimeIsGuessedIsComparedWithItsPeerLater) {
+  Job job(2);
+  job.plan_seconds(1);
+  job.run(20);
+  job.set(1, 4);
+  job.run(10);
+  job.set_work({kPool, 0, 6, 1, 1});
+  job.plan_seconds(0.8);
+  job.run(4);
+  job.set(1, 1);
+  job.run(40);
+  EXPECT_EQ(job.slowdown(1), 1);
+  EXPECT_EQ(job.slowdown(0), 1);
+}
+
 TEST(JobSpeeds, AClockThatJumpsMakesNoStraggler) {
   Job job(4);
   job.run(20);
