@@ -14,6 +14,7 @@
 #include "planner/replan/migration_cost.h"
 #include "planner/replan/repair.h"
 #include "planner/search/infeasible.h"
+#include "planner/search/rate_search.h"
 #include "planner/search/search.h"
 
 namespace sailor {
@@ -212,13 +213,15 @@ class PlanChooser {
   // search knows it from then on.
   std::optional<PlanCandidate> simulated_current(const SearchLimits& limits) {
     const IntactPlan& intact = intact_.value();
-    if (intact.own_problem() == nullptr) {
-      const auto known = search_.add_known_plan(intact.plan());
-      return known ? search_.simulated(*known, kNoIncumbent) : std::nullopt;
-    }
+    if (intact.own_problem() == nullptr) return simulated_feasible(search_, intact.plan());
     Search elsewhere(*intact.own_problem(), limits, nullptr);
-    const auto known = elsewhere.add_known_plan(intact.plan());
-    return known ? elsewhere.simulated(*known, kNoIncumbent) : std::nullopt;
+    return simulated_feasible(elsewhere, intact.plan());
+  }
+
+  static std::optional<PlanCandidate> simulated_feasible(Search& search, const GroupedPlan& plan) {
+    auto known = search.add_known_plan(plan);
+    if (known) known = search.simulated(*std::move(known), kNoIncumbent);
+    return known && known->score.is_feasible() ? known : std::nullopt;
   }
 
   const PlanningProblem& problem_;
@@ -302,7 +305,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
           if (equal) nearby = search.search_near(*equal, options.space);
         },
         [&] { tables = tables_of(problem); });
-    chooser.search().run(options.space, tables, nearby.get());
+    run_with_limits(chooser.search(), problem, limits, options.space, tables, nearby.get());
   }
   const std::optional<Choice> choice = chooser.choice();
   if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search.best_that_fits()));

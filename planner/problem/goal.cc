@@ -53,6 +53,20 @@ Goal Goal::among_equals_of(const EstimateSummary& best) const {
   return goal;
 }
 
+bool Goal::limits_iteration() const {
+  return std::min(longest, longest_useful) < Seconds(kUnlimited) ||
+         std::min(most_cost, most_useful_cost) < Dollars(kUnlimited);
+}
+
+Goal Goal::loosened(double factor) const {
+  Goal goal = *this;
+  goal.longest = longest * factor;
+  goal.longest_useful = longest_useful * factor;
+  goal.most_cost = most_cost * factor;
+  goal.most_useful_cost = most_useful_cost * factor;
+  return goal;
+}
+
 DollarsPerHour cost_per_hour(const EstimateSummary& estimate) {
   return DollarsPerHour(estimate.cost.value() * 3600 / estimate.iteration.value());
 }

@@ -57,6 +57,12 @@ struct Goal {
   // * A plan is as cheap as the cheapest if it costs at most one percent more.
   [[nodiscard]] Goal among_equals_of(const EstimateSummary& best) const;
 
+  // Whether there is a limit on the time or the cost of an iteration.
+  [[nodiscard]] bool limits_iteration() const;
+  // The same with these limits multiplied by the factor.
+  [[nodiscard]] Goal loosened(double factor) const;
+  [[nodiscard]] Goal without_limits_of_iteration() const { return loosened(kUnlimited); }
+
   [[nodiscard]] double value_of(const EstimateSummary& estimate) const;
   [[nodiscard]] Misses misses_of(const EstimateSummary& estimate, int gpus) const;
   [[nodiscard]] Score score_of(const EstimateSummary& estimate, int gpus) const;

@@ -8,15 +8,21 @@
 
 namespace sailor {
 
+inline constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
+
 struct Breadth {
   double start_slack = 1;           // a start may be slower than the best plan by this factor
   std::size_t climbs_of_sizes = 1;  // the number of starts of these sizes
+  bool searches_rates = false;      // whether prices per hour are searched, see rate_search.h
   double refined_slack = 1;         // the best plan of other sizes is refined if it is slower by this factor at most
 
   static Breadth of(const PlanningProblem& problem) {
     constexpr int kGpusOfWide = 128;  // with more, a wide search takes a second
-    if (problem.most_gpus() <= kGpusOfWide) return {.start_slack = 1.4, .climbs_of_sizes = 3, .refined_slack = 1.1};
-    return {.start_slack = 1.25, .climbs_of_sizes = 0, .refined_slack = 1};
+    if (problem.most_gpus() > kGpusOfWide) return {.start_slack = 1.25, .climbs_of_sizes = 0};
+    return {.start_slack = 1.4,
+            .climbs_of_sizes = 3,
+            .searches_rates = problem.most_gpus() > kFewGpus,
+            .refined_slack = 1.1};
   }
 };
 

@@ -27,6 +27,7 @@ constexpr long kRepairCandidates = 400;
 constexpr std::size_t kSimulatedNeighbours = 4;  // the number of neighbours of a stage that are simulated
 // A neighbour may have an estimate that is worse by this factor and still be better in the simulation.
 constexpr double kWorseEstimate = 1.02;
+constexpr double kLimitOfEstimates = 1.1;  // times the limit that a plan must keep
 // Passes of microbatches through stages, there and back, that may be simulated, summed over all plans. Each takes less
 // than a microsecond.
 constexpr long kPassesOfRepair = 60'000;
@@ -34,7 +35,6 @@ constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 350'000;
 constexpr long kPassesOfEquals = 40'000;
 constexpr long kPassesOfEqualRepairs = 20'000;
-constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
 
 // Returns a limit that equally good plans pass, because they may use fewer GPUs or move less state.
@@ -62,7 +62,8 @@ Draft with_techniques(Draft draft, const Techniques& techniques) {
 
 bool Search::is_pruned(Seconds least, DollarsPerHour price, double incumbent) {
   const Cutoff cutoff = goals_.fast.cutoff_for(incumbent);
-  if (least < cutoff.iteration && price * least < cutoff.cost) return false;
+  const bool keeps_rate = price <= goals_.fast.most_cost_per_hour;
+  if (keeps_rate && least < cutoff.iteration && price * least < cutoff.cost) return false;
   ++report_.pruned_by_bound;
   return true;
 }
@@ -116,8 +117,7 @@ bool Search::is_better(const PlanCandidate& candidate, const PlanCandidate& othe
 }
 
 std::optional<PlanCandidate> Search::add_known_plan(const GroupedPlan& plan) {
-  auto candidate = evaluated_plan(draft_of(plan), plan, kNoIncumbent);
-  return candidate && candidate->score.is_feasible() ? candidate : std::nullopt;
+  return evaluated_plan(draft_of(plan), plan, kNoIncumbent);
 }
 
 // Returns the value that a start of this shape must stay below.
@@ -169,6 +169,30 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
     climbs[i].climb(std::move(sorted[i].draft), sorted[i].score, space, kClimbCandidates);
   });
   for (const Search& one : climbs) add_plans_of(one);
+}
+
+void Search::add_answers_of(const Search& other) {
+  report_.add(other.report_);
+  for (const auto& [plan, estimate] : other.front_.all()) {
+    if (goals_.fast.score_of(estimate, plan.gpus()).is_feasible()) front_.add_unless_dominated(plan, estimate);
+  }
+  std::vector<PlanCandidate> answers = other.refined_;
+  if (const PlanCandidate* best = other.best()) answers.push_back(*best);
+  for (PlanCandidate& answer : answers) {
+    answer.score = goals_.simulated.score_of(answer.estimate, answer.plan.gpus());
+    if (!answer.score.is_feasible() || (best_ && !is_better(answer, *best_))) continue;
+    best_ = std::move(answer);
+    best_of_equals_.reset();
+  }
+}
+
+void Search::polish(PlanSpace space) {
+  if (!best_ || !best_->score.is_feasible()) return;
+  passes_left_ = kPassesOfFlow;
+  refined_ = {refined(*best_, space)};
+  best_ = refined_.front();
+  if (space == PlanSpace::kFlow && is_worth_annealing()) anneal_best(kNoIncumbent);
+  search_among_equals(space, kPassesOfEquals);
 }
 
 void Search::add_plans_of(const Search& other) {
@@ -225,31 +249,46 @@ void Search::run_flow(const Techniques& techniques, Starts& starts, std::span<co
 
 // The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
 void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby) {
-  std::map<Techniques, Starts> starts;
-  const double rival = nearby != nullptr ? nearby->incumbent() : kNoIncumbent;
-  if (!recomputes_ && problem_.job.training.activation_checkpointing == ActivationCheckpointing::kAuto) {
-    run_by_recomputation(space, tables);
+  if (std::deque<Search> each = parts(); each.size() > 1) {
+    run_each(each.size(), [&](std::size_t i) { each[i].run_whole(space, tables, kNoIncumbent); });
+    for (const Search& part : each) add_plans_of(part);
+    search_among_equals(space, kPassesOfEquals);
   } else {
-    run_in(PlanSpace::kPaper, starts, tables, rival);
-    if (space == PlanSpace::kFlow) run_in(PlanSpace::kFlow, starts, tables, rival);
+    run_whole(space, tables, nearby != nullptr ? nearby->incumbent() : kNoIncumbent);
   }
-  if (nearby == nullptr) return;
-  if (space == PlanSpace::kFlow && nearby->is_worth_annealing()) nearby->anneal_best(incumbent());
-  add_plans_of(*nearby);
+  if (nearby != nullptr) add_nearby(*nearby, space);
+}
+
+void Search::add_nearby(Search& nearby, PlanSpace space) {
+  if (space == PlanSpace::kFlow && nearby.is_worth_annealing()) nearby.anneal_best(incumbent());
+  add_plans_of(nearby);
   search_among_equals(space, kPassesOfEquals);
 }
 
-// Plans that recompute activations and plans that keep them are searched separately, because they need very different
-// amounts of memory: starts that lead to the best plan of one kind are far behind the best of the other.
-void Search::run_by_recomputation(PlanSpace space, std::span<const GroupTimeTable> tables) {
-  std::deque<Search> kinds;
-  for (const bool recomputes : {false, true}) {
-    kinds.push_back(Search(problem_, limits_, migration_, goals_));
-    kinds.back().recomputes_ = recomputes;
+// Returns searches that together look for all plans of this one, each for those that another one would miss:
+// * Plans that recompute activations and plans that keep them need very different amounts of memory, so starts that
+//   lead to the best plan of one kind are far behind the best of the other.
+// * A fast estimate may miss a limit that the plan keeps, and a plan whose estimate keeps the limit may miss it. So
+//   one search keeps to the limits, and one looks beyond them.
+std::deque<Search> Search::parts() const {
+  std::vector<std::optional<bool>> kinds{std::nullopt};
+  if (problem_.job.training.activation_checkpointing == ActivationCheckpointing::kAuto) kinds = {false, true};
+  std::vector<Goal> goals{goals_.fast};
+  if (goals_.fast.limits_iteration()) goals.push_back(goals_.fast.loosened(kLimitOfEstimates));
+  std::deque<Search> parts;
+  for (const Goal& goal : goals) {
+    for (const auto& recomputes : kinds) {
+      parts.push_back(Search(problem_, limits_, migration_, {goal, goals_.simulated}));
+      parts.back().recomputes_ = recomputes;
+    }
   }
-  run_each(kinds.size(), [&](std::size_t i) { kinds[i].run(space, tables); });
-  for (const Search& kind : kinds) add_plans_of(kind);
-  search_among_equals(space, kPassesOfEquals);
+  return parts;
+}
+
+void Search::run_whole(PlanSpace space, std::span<const GroupTimeTable> tables, double rival) {
+  std::map<Techniques, Starts> starts;
+  run_in(PlanSpace::kPaper, starts, tables, rival);
+  if (space == PlanSpace::kFlow) run_in(PlanSpace::kFlow, starts, tables, rival);
 }
 
 std::vector<Techniques> Search::allowed_techniques() const {

@@ -7,6 +7,7 @@
 // Then a second search, with the second goal, looks for the best of all plans that are as good (goal.h).
 #pragma once
 
+#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
@@ -39,10 +40,25 @@ class Search {
   Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration)
       : Search(problem, std::move(limits), migration, {Goal::of(problem.job), Goal::of(problem.job)}) {}
 
+  // A search for other goals than those of the job.
+  Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration, SearchGoals goals)
+      : problem_(problem),
+        limits_(std::move(limits)),
+        migration_(migration),
+        goals_(goals),
+        breadth_(Breadth::of(problem)),
+        estimates_(problem) {}
+
   // Searches the whole space. `tables` are the input of the seeds from the relaxed problem; if they are empty, the
-  // search does without these seeds. `nearby` is the result of search_near(), or null: the search takes over its plans,
-  // and may first improve its best one by annealing.
+  // search does without these seeds. `nearby` is the result of search_near(), which is added, or null.
   void run(PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby = nullptr);
+
+  // Takes over the plans of the result of search_near(), and may first improve its best one by annealing.
+  void add_nearby(Search& nearby, PlanSpace space);
+  // Adds the answers of a search of the same problem that has another goal, as far as they are feasible by this goal.
+  void add_answers_of(const Search& other);
+  // Improves the best plan by local search and random changes.
+  void polish(PlanSpace space);
 
   // Searches only near the part of the running plan that still has its GPUs (see repair.h).
   void repair(const Plan& running, PlanSpace space);
@@ -54,8 +70,8 @@ class Search {
   // returns nothing for a candidate that has a higher value or misses a limit that cutoff_for() covers.
   [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double incumbent) const;
 
-  // Adds a plan that the caller already has, such as the running one, and returns its fast estimate. Returns nothing if
-  // the plan is infeasible.
+  // Adds a plan that the caller already has, such as the running one, and returns its fast estimate, which may miss
+  // limits that the plan keeps. Returns nothing if the plan needs more resources than there are.
   std::optional<PlanCandidate> add_known_plan(const GroupedPlan& plan);
 
   // The best plan so far: the best feasible one, or else the one that comes nearest to being feasible. Null if the
@@ -79,19 +95,13 @@ class Search {
   using StartShape = std::tuple<int, std::size_t, TensorParallelSizes>;
   using Starts = std::map<StartShape, PlanCandidate>;  // the best start of each shape
 
-  Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration, SearchGoals goals)
-      : problem_(problem),
-        limits_(std::move(limits)),
-        migration_(migration),
-        goals_(goals),
-        breadth_(Breadth::of(problem)),
-        estimates_(problem) {}
-
+  // Searches without parts.
+  void run_whole(PlanSpace space, std::span<const GroupTimeTable> tables, double rival);
   // Searches one plan space with every choice of techniques. `starts` passes the best starts of the narrower space on.
   void run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables,
               double rival);
   [[nodiscard]] double incumbent() const { return best_ ? value_to_beat(best_->score) : kNoIncumbent; }
-  void run_by_recomputation(PlanSpace space, std::span<const GroupTimeTable> tables);
+  [[nodiscard]] std::deque<Search> parts() const;
   // Those of the problem, or those of them that recompute activations, or that do not.
   [[nodiscard]] std::vector<Techniques> allowed_techniques() const;
   // Both search their plan space with one choice of techniques.

@@ -27,11 +27,70 @@ spec:
 """
 
 
+GPT2 = """apiVersion: sailor.dev/v1alpha1
+kind: TrainingJob
+metadata: {{name: job}}
+spec:
+  model: {{name: gpt2}}
+  training: {{globalBatchSize: 256, sequenceLength: 1024, precision: BF16, steps: 100}}
+  objective: {{{objective}}}
+  elasticity: {{redundancy: None}}
+"""
+
+
+def gpu_pool(name, zone, accelerator, gpus, nodes, price):
+    return f"""apiVersion: sailor.dev/v1alpha1
+kind: GpuPool
+metadata: {{name: {name}}}
+spec: {{region: {zone[:-2]}, zone: {zone}, accelerator: {accelerator}, provisioning: Spot, gpusPerNode: {gpus}, maxNodes: {nodes}, pricePerGpuHour: "{price}"}}
+"""
+
+
 class PlanQuality(ProgramTest):
-    def seconds(self, job, cluster, *options):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.mixed = cls.write("mixed.yaml", "---\n".join([gpu_pool("h100", "us-west1-a", "nvidia-h100-80gb", 4, 3, 4),
+                                                          gpu_pool("l4", "us-central1-a", "nvidia-l4", 4, 3, 0.28),
+                                                          gpu_pool("a100", "us-west1-a", "nvidia-tesla-a100", 1, 3, 1.468)]))
+
+    def estimate(self, job, cluster, *options):
         done = sailor("plan", "-f", job, "--cluster", cluster, "-o", "json", *options)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)["estimate"]["iterationSeconds"]
+        return json.loads(done.stdout)["estimate"]
+
+    def seconds(self, job, cluster, *options):
+        return self.estimate(job, cluster, *options)["iterationSeconds"]
+
+    def gpt2(self, objective):
+        return self.write("gpt2.yaml", GPT2.format(objective=objective))
+
+    def test_a_plan_that_keeps_a_limit_is_found_with_this_limit(self):
+        limits = [0.00095, 0.0011278, 0.00118190, 0.0012, 0.0014]
+        plans = [self.estimate(self.gpt2(f'type: MaxThroughput, maxCostPerIteration: "{limit:.8f}"'), self.mixed) for limit in limits]
+        for limit, plan in zip(limits, plans):
+            for other in plans:
+                if other["costPerIteration"] <= limit:
+                    self.assertLessEqual(plan["iterationSeconds"], 1.01 * other["iterationSeconds"], limit)
+
+    def test_what_one_objective_reaches_can_be_asked_of_the_other(self):
+        for limit in (0.00095, 0.0012, 0.0014):
+            fast = self.estimate(self.gpt2(f'type: MaxThroughput, maxCostPerIteration: "{limit}"'), self.mixed)
+            for share in (0.9, 0.999):
+                cheap = self.estimate(self.gpt2(f'type: MinCost, minThroughput: "{share * fast["throughput"]:.6f}"'), self.mixed)
+                self.assertLessEqual(cheap["costPerIteration"], 1.01 * fast["costPerIteration"], f"{limit} {share}")
+
+    def test_of_plans_that_cost_nothing_the_fastest_is_chosen(self):
+        free = self.write("free.yaml", gpu_pool("own", "lab-a", "nvidia-tesla-a100", 4, 4, 0))
+        self.assertLessEqual(self.seconds(self.gpt2("type: MinCost"), free), 1.01 * self.seconds(self.gpt2("type: MaxThroughput"), free))
+
+    def test_a_running_plan_that_keeps_the_limit_stays_although_its_fast_estimate_does_not(self):
+        done = sailor("plan", "-f", self.gpt2('type: MaxThroughput, maxCostPerIteration: "0.0012"'), "--cluster", self.mixed, "-o", "json")
+        running = json.loads(done.stdout)
+        limit = 1.0005 * running["estimate"]["costPerIteration"]
+        again = self.seconds(self.gpt2(f'type: MaxThroughput, maxCostPerIteration: "{limit:.9f}"'), self.mixed,
+                             "--current", self.write("running.json", done.stdout), "--repair")
+        self.assertLessEqual(again, running["estimate"]["iterationSeconds"])
 
     def test_a_limit_on_tensor_parallelism_makes_no_plan_faster(self):
         examples = ROOT / "crds/examples"

@@ -1,0 +1,137 @@
+#include "planner/search/rate_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <vector>
+
+#include "planner/problem/run_both.h"
+
+namespace sailor {
+namespace {
+
+constexpr int kRatesOfRound = 6;    // the prices per hour of the first round
+constexpr int kRatesBetween = 4;    // those of each further round
+constexpr int kMostRounds = 4;      // further ones
+constexpr double kSlightly = 1e-9;  // a plan at exactly this price is allowed
+
+class RateSearch {
+ public:
+  RateSearch(Search& search, const PlanningProblem& problem, const SearchLimits& limits, PlanSpace space,
+             std::span<const GroupTimeTable> tables)
+      : search_(search),
+        problem_(problem),
+        limits_(limits),
+        space_(space),
+        tables_(tables),
+        goal_(Goal::of(problem.job)),
+        best_without_limits_(make(goal_.figure)),
+        best_other_(make(goal_.figure == Goal::Figure::kTime ? Goal::Figure::kCost : Goal::Figure::kTime)) {}
+
+  // Searches for the best plan without the limits. If it keeps them, it is the answer.
+  bool is_answered_without_limits() {
+    best_without_limits_.run(space_, tables_);
+    search_.add_answers_of(best_without_limits_);
+    return best_feasible() != nullptr;
+  }
+
+  // If the best plan costs nothing, other plans that cost nothing may be faster. Their costs are no guide to them.
+  void search_free_plans() {
+    const PlanCandidate* best = best_feasible();
+    const bool is_free = best != nullptr && best->estimate.cost <= Dollars(0);
+    if (goal_.figure == Goal::Figure::kCost && is_free) search_at({0});
+  }
+
+  void run() {
+    best_other_.run(space_, tables_);
+    search_.add_answers_of(best_other_);
+    if (best_feasible() == nullptr) return;  // not even the plan that keeps the limit best
+    const auto [least, most] = interesting_rates();
+    if (least >= most) return;
+    const double factor = std::pow(most / least, 1.0 / kRatesOfRound);
+    std::vector<double> rates;
+    for (int i = 1; i <= kRatesOfRound; ++i) rates.push_back(least * std::pow(factor, i));
+    search_at(rates);
+    approach(factor);
+    search_.polish(space_);
+  }
+
+ private:
+  // Searches at prices from that of the best plan to the next one of the first round, as long as this finds a better
+  // plan. With a limit on cost the better plan uses more than the best one, and with a limit on time it uses less.
+  void approach(double factor) {
+    const double towards = goal_.figure == Goal::Figure::kTime ? 1 : -1;
+    for (int round = 0; round < kMostRounds; ++round) {
+      const Score before = best_feasible()->score;
+      const double best = cost_per_hour(best_feasible()->estimate).value();
+      std::vector<double> rates;
+      for (int i = 1; i <= kRatesBetween; ++i) rates.push_back(best * std::pow(factor, towards * i / kRatesBetween));
+      search_at(rates);
+      if (!(best_feasible()->score < before)) return;
+    }
+  }
+
+  [[nodiscard]] const PlanCandidate* best_feasible() const {
+    const PlanCandidate* best = search_.best();
+    return best != nullptr && best->score.is_feasible() ? best : nullptr;
+  }
+
+  // Returns the least and the greatest price per hour of a plan that keeps the limits and may be better than the best
+  // one: it costs no less than the cheapest plan and is not faster than the fastest.
+  [[nodiscard]] std::pair<double, double> interesting_rates() const {
+    const EstimateSummary& best = best_feasible()->estimate;
+    const EstimateSummary& one_end = best_without_limits_.best()->estimate;
+    const EstimateSummary& other_end = best_other_.best()->estimate;
+    const Seconds longest =
+        std::min(goal_.longest, goal_.figure == Goal::Figure::kTime ? best.iteration : Seconds(Goal::kUnlimited));
+    const Dollars most_cost =
+        std::min(goal_.most_cost, goal_.figure == Goal::Figure::kCost ? best.cost : Dollars(Goal::kUnlimited));
+    const Dollars least_cost = std::min(one_end.cost, other_end.cost);
+    const Seconds shortest = std::min(one_end.iteration, other_end.iteration);
+    return {3600 * (least_cost.value() / longest.value()), 3600 * (most_cost.value() / shortest.value())};
+  }
+
+  [[nodiscard]] Search make(Goal::Figure figure, double rate = Goal::kUnlimited) const {
+    Goal goal = goal_.without_limits_of_iteration();
+    goal.figure = figure;
+    goal.most_cost_per_hour = std::min(goal.most_cost_per_hour, DollarsPerHour(rate));
+    return {problem_, limits_, nullptr, {goal, goal}};
+  }
+
+  // Searches for the fastest plans below these prices per hour.
+  void search_at(const std::vector<double>& rates) {
+    std::deque<Search> searches;
+    for (const double rate : rates) searches.push_back(make(Goal::Figure::kTime, rate * (1 + kSlightly)));
+    run_each(searches.size(), [&](std::size_t i) {
+      if (!limits_.is_over()) searches[i].run(space_, tables_);
+    });
+    for (const Search& each : searches) search_.add_answers_of(each);
+  }
+
+  Search& search_;
+  const PlanningProblem& problem_;
+  const SearchLimits& limits_;
+  PlanSpace space_;
+  std::span<const GroupTimeTable> tables_;
+  Goal goal_;
+  Search best_without_limits_;
+  Search best_other_;
+};
+
+}  // namespace
+
+void run_with_limits(Search& search, const PlanningProblem& problem, const SearchLimits& limits, PlanSpace space,
+                     std::span<const GroupTimeTable> tables, Search* nearby) {
+  RateSearch rates(search, problem, limits, space, tables);
+  if (!Goal::of(problem.job).limits_iteration() || !Breadth::of(problem).searches_rates) {
+    search.run(space, tables, nearby);
+  } else if (rates.is_answered_without_limits()) {
+    if (nearby != nullptr) search.add_nearby(*nearby, space);
+  } else {
+    search.run(space, tables, nearby);
+    rates.run();
+  }
+  rates.search_free_plans();
+}
+
+}  // namespace sailor
