@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
 #include "operator/reconcile/decide/competition.h"
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/queueing.h"
@@ -84,8 +85,8 @@ void explain_wait(LiveStart& live, Observation& observation, const StartingPlan&
 }
 
 std::string text_of(const JobThatGives& job) {
-  const std::string given = fmt::format("The job takes {} of the {} GPUs of job {} (priority {})", job.gpus,
-                                        job.gpus + job.left, to_string(job.job), job.priority);
+  const std::string given = fmt::format("The job takes {} of the {} of job {} (priority {})", job.gpus,
+                                        counted(job.gpus + job.left, "GPU"), to_string(job.job), job.priority);
   if (job.then == "waits") return given + ", which saves its state and waits.";
   const char* how = job.then == "shrinks" ? "goes on" : "starts again from its state";
   return fmt::format("{}, which {} with at most {} of them.", given, how, job.left);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
 #include "operator/model/names.h"
 #include "operator/model/rival.h"
 #include "operator/render/pod.h"
@@ -205,10 +206,10 @@ std::string sentence_about(const QueueAnswer& answer) {
   if (answer.given == 0)
     return fmt::format("{} gives the job no GPUs, and it needs at least {}: {}.", who, answer.least, why);
   if (answer.given < answer.asked) {
-    return fmt::format("{} gives the job {} of the {} GPUs that it asks for: {}.", who, answer.given, answer.asked,
-                       why);
+    return fmt::format("{} gives the job {} of the {} that it asks for: {}.", who, answer.given,
+                       counted(answer.asked, "GPU"), why);
   }
-  return fmt::format("{} gives the job all {} GPUs that it asks for.", who, answer.given);
+  return fmt::format("{} gives the job all that it asks for: {}.", who, counted(answer.given, "GPU"));
 }
 
 }  // namespace sailor::cli

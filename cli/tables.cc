@@ -40,9 +40,9 @@ std::string stages_text(const std::vector<int>& stages) {
 }
 
 std::string expected_loss(const ExpectedLoss& loss) {
-  std::string text =
-      fmt::format("{} of the training time: a node fails every {}, which costs {}", report::percent(loss.ratio()),
-                  report::duration(Seconds(3600 / loss.failures_per_hour)), report::duration(loss.per_failure));
+  std::string text = fmt::format(
+      "{} on top of the training time: a node fails every {}, which costs {}", report::percent(loss.ratio()),
+      report::duration(Seconds(3600 / loss.failures_per_hour)), report::duration(loss.per_failure));
   if (!loss.exposed_stages.empty()) {
     text += fmt::format("; state of {} is on one node only", stages_text(loss.exposed_stages));
   }
@@ -102,8 +102,9 @@ std::string describe_plan(const Plan& plan, const Estimate& estimate) {
       is_first = false;
     }
   }
-  return fmt::format("Plan {} of {}: {} microbatches of {}, {} GPUs\n\n{}", plan_hash(plan), plan.model,
-                     plan.microbatches(), plan.microbatch_size, gpu_count(plan), table(rows));
+  return fmt::format("Plan {} of {}: {} of {}, {}\n\n{}", plan_hash(plan), plan.model,
+                     report::microbatches_text(plan.microbatches()), plan.microbatch_size,
+                     report::counted(gpu_count(plan), "GPU"), table(rows));
 }
 
 std::string describe_estimate(const Estimate& estimate) {
@@ -161,9 +162,8 @@ std::string describe_alternatives(const JobSpec& job, const PlannedJob& planned)
                     fmt::format("{}", other.plan.stages.size()),
                     plan_hash(other.plan) + (other.plan == planned.plan ? "  <- chosen" : "")});
   }
-  const bool counts_losses = job.redundancy == Redundancy::kAuto;
   return fmt::format("\nAlternatives (none is both faster and cheaper than another{}):\n\n",
-                     counts_losses ? ", expected losses included" : "") +
+                     counts_losses(job) ? ", expected losses included" : "") +
          table(rows);
 }
 

@@ -19,29 +19,6 @@ Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 std::string rate_text(double throughput) { return significant(throughput) + " iterations/s"; }
 
-// The limit of the objective that the estimate exceeds; empty if there is none.
-std::string broken_limit(const Objective& objective, const Estimate& estimate) {
-  const double each = estimate.cost_per_iteration().value();
-  const double hourly = estimate.cost_per_hour.value();
-  return std::visit(Overloaded{[&](const MaximizeThroughput& most) -> std::string {
-                                 if (most.max_cost_per_iteration && each > most.max_cost_per_iteration->value()) {
-                                   return fmt::format("{} per iteration, over the limit of {}", money(each),
-                                                      money(most.max_cost_per_iteration->value()));
-                                 }
-                                 if (most.max_cost_per_hour && hourly > most.max_cost_per_hour->value()) {
-                                   return fmt::format("{} per hour, over the limit of {}", money(hourly),
-                                                      money(most.max_cost_per_hour->value()));
-                                 }
-                                 return "";
-                               },
-                               [&](const MinimizeCost& least) -> std::string {
-                                 if (!least.min_throughput || estimate.throughput() >= *least.min_throughput) return "";
-                                 return fmt::format("{}, below the minimum of {}", significant(estimate.throughput()),
-                                                    rate_text(*least.min_throughput));
-                               }},
-                    objective);
-}
-
 constexpr double kVisible = 5e-4;  // the least difference that is shown
 
 // "12 % faster"; empty if the two are equal.
@@ -104,8 +81,8 @@ std::string reason_against(const JobSpec& job, const Estimate& chosen, const Est
   }
   if (const std::string gpus = other_gpus(chosen, other); !gpus.empty()) text += "; " + gpus;
   const double lost = other.expected_loss.ratio();
-  if (job.redundancy == Redundancy::kAuto && std::abs(lost - chosen.expected_loss.ratio()) >= kVisible) {
-    text += fmt::format("; failures of nodes are expected to cost {} of the training time, not {}", percent(lost),
+  if (counts_losses(job) && std::abs(lost - chosen.expected_loss.ratio()) >= kVisible) {
+    text += fmt::format("; failures of nodes are expected to lengthen training by {}, not {}", percent(lost),
                         percent(chosen.expected_loss.ratio()));
   }
   return text;
@@ -145,6 +122,28 @@ std::string objective_text(const Objective& objective) {
                    return text;
                  }},
       objective);
+}
+
+std::string broken_limit(const Objective& objective, const Estimate& estimate) {
+  const double each = estimate.cost_per_iteration().value();
+  const double hourly = estimate.cost_per_hour.value();
+  return std::visit(Overloaded{[&](const MaximizeThroughput& most) -> std::string {
+                                 if (most.max_cost_per_iteration && each > most.max_cost_per_iteration->value()) {
+                                   return fmt::format("{} per iteration, over the limit of {}", money(each),
+                                                      money(most.max_cost_per_iteration->value()));
+                                 }
+                                 if (most.max_cost_per_hour && hourly > most.max_cost_per_hour->value()) {
+                                   return fmt::format("{} per hour, over the limit of {}", money(hourly),
+                                                      money(most.max_cost_per_hour->value()));
+                                 }
+                                 return "";
+                               },
+                               [&](const MinimizeCost& least) -> std::string {
+                                 if (!least.min_throughput || estimate.throughput() >= *least.min_throughput) return "";
+                                 return fmt::format("{}, below the minimum of {}", significant(estimate.throughput()),
+                                                    rate_text(*least.min_throughput));
+                               }},
+                    objective);
 }
 
 }  // namespace sailor::report

@@ -72,7 +72,8 @@ std::string duration(Seconds time) {
   constexpr std::array<Unit, 3> kLong{{{2 * 86400, "days"}, {2 * 3600, "h"}, {120, "min"}}};
   constexpr std::array<Unit, 3> kShort{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}};
   const double value = time.value();
-  if (value == 0) return "0 s";
+  constexpr double kRounding = 1e-8;  // that a difference of times leaves
+  if (std::abs(value) < kRounding) return "0 s";
   for (const Unit& unit : kLong) {
     // A unit is used from two of it on, because "100 s" and "30 h" are clearer than "1.7 min" and "1.3 days".
     const double size = unit.size / 2;

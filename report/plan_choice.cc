@@ -41,11 +41,16 @@ std::string fast_estimate_text(const PlannedJob& planned, const Estimate& exact)
       duration(planned.estimate.iteration), duration(exact.iteration));
 }
 
-std::string bound_text(const PlannedJob& planned) {
+std::string bound_text(const JobSpec& job, const PlannedJob& planned) {
+  const bool is_free = planned.estimate.cost_per_iteration() <= Dollars(0);  // then the ratio is not defined
+  const std::string bound = std::holds_alternative<MinimizeCost>(job.objective) && !is_free
+                                ? fmt::format("cost less than {} per iteration; that is {} of what this plan costs",
+                                              money(planned.bound_cost.value()), percent(planned.cost_bound_ratio()))
+                                : fmt::format("exceed {} iterations/s; this plan reaches {} of that",
+                                              significant(planned.bound_throughput), percent(planned.bound_ratio()));
   return fmt::format(
-      "Bound: by the search's estimates no plan can exceed {} iterations/s; this plan reaches {} of that. Whether a "
-      "better plan below the bound exists is unknown.",
-      significant(planned.bound_throughput), percent(planned.bound_ratio()));
+      "Bound: by the search's estimates no plan can {}. Whether a better plan within the bound exists is unknown.",
+      bound);
 }
 
 Element plan_table(const std::vector<ComparedPlan>& plans) {
@@ -79,14 +84,14 @@ Element plan_choice(const PlanView& view, const PlannedJob& planned, const PlanO
   const std::vector<ComparedPlan> all = compared_plans(job, planned, options);
   Element section("section");
   section.add(Element("p").text(question_text(job, planned, options)));
-  section.add(Element("p").text(bound_text(planned)));
+  section.add(Element("p").text(bound_text(job, planned)));
   if (const std::string text = fast_estimate_text(planned, view.estimate); !text.empty())
     section.add(Element("p").text(text));
   section.add(legend({{"green", "the chosen plan"}, {"blue", "other plans"}, {"red", "limits and bound"}}));
   section.add(figure(
       all.size() > 1 ? fmt::format("No plan in this chart is both faster and cheaper than another one{}. Plans further "
                                    "to the right are faster; plans further down are cheaper.",
-                                   job.redundancy == Redundancy::kAuto ? " once its expected loss is added" : "")
+                                   counts_losses(job) ? " once its expected loss is added" : "")
                      : "The search found no plan that is faster or cheaper than this one.",
       pareto_chart(job, all, planned.bound_throughput)));
   section.add(figure("", plan_table(all)));

@@ -90,8 +90,8 @@ Element key_figures(const PlanView& view) {
   facts.add(fact("GPUs", counted(gpu_count(view.plan)), counted(static_cast<long>(view.plan.stages.size()), "stage")));
   const ExpectedLoss& loss = estimate.expected_loss;
   facts.add(fact("Expected loss", percent(loss.ratio()),
-                 fmt::format("a node fails every {}, which costs {}", duration(Seconds(3600 / loss.failures_per_hour)),
-                             duration(loss.per_failure))));
+                 fmt::format("on top of the training time: a node fails every {}, which costs {}",
+                             duration(Seconds(3600 / loss.failures_per_hour)), duration(loss.per_failure))));
   return facts;
 }
 

@@ -37,7 +37,7 @@ std::optional<std::string> JobSimulation::note_of_peer_replicas(const GroupedPla
   if (!plan.techniques.keeps_peer_replicas) return std::nullopt;
   const std::vector<double> parameters = peer_parameters(plan);
   const double most = *std::ranges::max_element(parameters);
-  if (most == 0) return "no peer replicas are kept: every slice is on two nodes anyway, or there is no other node";
+  if (most == 0) return "no peer replicas are kept: every slice is on two nodes anyway, or the plan uses one node only";
   Bytes sent(0);
   for (const Bill::Transfer& transfer : bill_of(plan).peer_replicas()) sent += transfer.one_way;
   return fmt::format(

@@ -268,7 +268,7 @@ ExpectedLoss JobSimulation::loss_of(const GroupedPlan& plan, Seconds iteration) 
 }
 
 double JobSimulation::counted_loss(const GroupedPlan& plan, Seconds iteration, const PlanLinks& links) const {
-  if (job_.redundancy != Redundancy::kAuto) return 0;
+  if (!counts_losses(job_)) return 0;
   return expected_loss(plan, iteration, job_, cluster_, links).ratio();
 }
 

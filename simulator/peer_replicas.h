@@ -13,7 +13,7 @@ namespace sailor {
 
 // The peer replicas of one stage's state.
 struct StagePeerReplicas {
-  // The parameters that have a peer replica. 0: every slice is on two nodes anyway, or no other node exists.
+  // The parameters that have a peer replica. 0: every slice is on two nodes anyway, or the plan uses no other node.
   double parameters = 0;
   double largest = 0;      // parameters of a layer, which one GPU holds as a whole
   int senders = 1;         // nodes that send their part of the state

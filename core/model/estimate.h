@@ -47,10 +47,13 @@ struct ExpectedLoss {
   [[nodiscard]] double ratio() const { return failures_per_hour * per_failure.value() / 3600; }
 };
 
-// Returns the factor by which the expected loss lengthens training when plans are compared. It is 1 unless the job's
-// redundancy is Auto: otherwise the job says itself how its state is protected.
+// Whether expected losses count when plans are compared. Unless its redundancy is Auto, the job says itself how its
+// state is protected, and they do not.
+inline bool counts_losses(const JobSpec& job) { return job.redundancy == Redundancy::kAuto; }
+
+// Returns the factor by which the expected loss lengthens training when plans are compared.
 inline double loss_factor(const JobSpec& job, const ExpectedLoss& loss) {
-  return job.redundancy == Redundancy::kAuto ? 1 + loss.ratio() : 1;
+  return counts_losses(job) ? 1 + loss.ratio() : 1;
 }
 
 struct Estimate {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
 #include "core/model/node_packing.h"
 
 namespace sailor {
@@ -70,7 +71,8 @@ void add_pool_violations(const Plan& plan, const JobSpec& job, const ClusterStat
       violations.push_back(fmt::format("pool {}: the job's resources do not allow it", to_string(key)));
     }
     if (pool == nullptr || need > limit) {
-      violations.push_back(fmt::format("pool {}: the plan needs {} GPUs of {}", to_string(key), need, limit));
+      violations.push_back(
+          fmt::format("pool {}: the plan needs {} of {}", to_string(key), counted(need, "GPU"), limit));
     } else if (const int left_over = pack_groups(*pool, sizes).left_over; left_over > 0) {
       violations.push_back(
           fmt::format("pool {}: {} tensor-parallel groups do not fit on any node", to_string(key), left_over));
@@ -161,10 +163,12 @@ std::vector<std::string> resource_violations(const Plan& plan, const JobSpec& jo
   add_region_violations(plan, cluster, violations);
   const int gpus = gpu_count(plan);
   if (gpus < job.resources.min_gpus) {
-    violations.push_back(fmt::format("{} GPUs are fewer than minGpus {}", gpus, job.resources.min_gpus));
+    violations.push_back(
+        fmt::format("the plan uses {}, fewer than minGpus {}", counted(gpus, "GPU"), job.resources.min_gpus));
   }
   if (job.resources.max_gpus && gpus > *job.resources.max_gpus) {
-    violations.push_back(fmt::format("{} GPUs are more than maxGpus {}", gpus, *job.resources.max_gpus));
+    violations.push_back(
+        fmt::format("the plan uses {}, more than maxGpus {}", counted(gpus, "GPU"), *job.resources.max_gpus));
   }
   return violations;
 }

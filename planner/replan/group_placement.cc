@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
+
 namespace sailor {
 namespace {
 
@@ -80,8 +82,9 @@ Result<std::vector<PlacedGroup>> place_groups(const Plan& plan, const std::vecto
   for (const Group& group : groups_of(plan)) {
     const auto node = packing.best(group);
     if (!node) {
-      return fail(ErrorCode::kInfeasible, fmt::format("placing stage {} replica {}: no node of {} has {} GPUs left",
-                                                      group.stage, group.replica, to_string(group.pool), group.gpus));
+      return fail(ErrorCode::kInfeasible,
+                  fmt::format("placing stage {} replica {}: no node of {} has {} left", group.stage, group.replica,
+                              to_string(group.pool), counted(group.gpus, "GPU")));
     }
     placed.push_back({group.stage, group.replica, *node, group.gpus, packing.take(*node, group.gpus)});
   }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/model/counted.h"
+
 namespace sailor {
 namespace {
 
@@ -44,10 +46,11 @@ std::string why_nothing_fits(const PlanningProblem& problem, const SearchReport&
 
 Error too_little_memory(const PlanningProblem& problem, const PlanCandidate& nearest, const SearchReport& report) {
   return infeasible(
-      fmt::format("{}, {} stages on {} GPUs with microbatches of {}, needs {:.2f} GiB more than a GPU has; allow more "
+      fmt::format("{}, {} on {} with microbatches of {}, needs {:.2f} GiB more than a GPU has; allow more "
                   "or larger GPUs, smaller microbatches or activationCheckpointing",
-                  why_nothing_fits(problem, report), nearest.plan.stages.size(), nearest.plan.gpus(),
-                  nearest.plan.microbatch_size, nearest.estimate.memory_excess / gibibytes(1)) +
+                  why_nothing_fits(problem, report), counted(std::ssize(nearest.plan.stages), "stage"),
+                  counted(nearest.plan.gpus(), "GPU"), nearest.plan.microbatch_size,
+                  nearest.estimate.memory_excess / gibibytes(1)) +
       (problem.tensor_parallel_sizes.size() == 1 ? "" : "; larger nodes help too"));
 }
 
@@ -115,9 +118,9 @@ Result<void> check_free_gpus(const JobSpec& job, const ClusterState& cluster, in
                     needed, what_was_asked(job.resources), cluster.free_gpus(), cluster.pools.size())));
   }
   if (available < needed) {
-    return tl::unexpected(
-        infeasible(fmt::format("minGpus is {} and {} GPUs{} are free, {} too few; add nodes or lower minGpus", needed,
-                               available, what_was_asked(job.resources), needed - available)));
+    return tl::unexpected(infeasible(fmt::format(
+        "minGpus is {} and {}{} {} free, {} too few; add nodes or lower minGpus", needed, counted(available, "GPU"),
+        what_was_asked(job.resources), available == 1 ? "is" : "are", needed - available)));
   }
   return {};
 }
@@ -141,8 +144,8 @@ Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, con
 
 Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* nearest, const SearchReport& report) {
   if (nearest == nullptr) {
-    return infeasible(fmt::format("no plan could be made of {} GPUs before the planner was stopped; give it more time",
-                                  problem.cluster.free_gpus()));
+    return infeasible(fmt::format("no plan could be made of {} before the planner was stopped; give it more time",
+                                  counted(problem.cluster.free_gpus(), "GPU")));
   }
   const Misses misses = Goal::of(problem.job).misses_of(nearest->estimate, nearest->plan.gpus());
   if (misses.memory > 0) return too_little_memory(problem, *nearest, report);

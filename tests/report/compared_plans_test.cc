@@ -57,9 +57,9 @@ TEST(ComparedPlans, AFasterPlanLosesIfItIsExpectedToLoseMore) {
     job.redundancy = redundancy;
     return compared_plans(job, planned(chosen, {other}), {})[0].reason;
   };
-  EXPECT_EQ(reason_of_other(Redundancy::kAuto),
-            "0.92 % slower, but 7.3 % cheaper; failures of nodes are expected to cost 3.4 % of the training time, not "
-            "0.4 %");
+  EXPECT_EQ(
+      reason_of_other(Redundancy::kAuto),
+      "0.92 % slower, but 7.3 % cheaper; failures of nodes are expected to lengthen training by 3.4 %, not 0.4 %");
   EXPECT_EQ(reason_of_other(Redundancy::kNone), "2 % faster, 10 % cheaper");
 }
 

@@ -28,6 +28,7 @@ TEST(Numbers, QuantitiesHaveAFittingUnit) {
   EXPECT_EQ(traffic_text(Bytes(3.4e9)), "3.4 GB");
   EXPECT_EQ(traffic_text(Bytes(0)), "0 B");
   EXPECT_EQ(duration(Seconds(0)), "0 s");
+  EXPECT_EQ(duration(Seconds(2.96e-9)), "0 s");
   EXPECT_EQ(duration(Seconds(8.5e-4)), "850 µs");
   EXPECT_EQ(duration(Seconds(0.0123)), "12.3 ms");
   EXPECT_EQ(duration(Seconds(100)), "100 s");

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
 #include "operator/model/names.h"
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/competition.h"
@@ -18,10 +19,6 @@ namespace sailor {
 namespace {
 
 using enum ConditionType;
-
-std::string count_of(std::ptrdiff_t count, const char* thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
 
 // A sentence about a ConfigMap that another object owns; empty: there is none.
 std::string plan_map_problem(const Observation& observation) {
@@ -62,8 +59,8 @@ std::string postponed_part(const Forgone& forgone) {
 Condition planned(const Observation& observation, const GenerationRecord& record) {
   return yes(Reason::kPlanned,
              fmt::format("Generation {} uses {} of {} in {}{}: {}{}{}", record.generation,
-                         count_of(gpu_count(record.plan), "GPU"), count_of(node_pools(record.plan), "pool"),
-                         count_of(std::ssize(record.placement.slots), "pod"), slow_part(record.plan), record.message,
+                         counted(gpu_count(record.plan), "GPU"), counted(node_pools(record.plan), "pool"),
+                         counted(std::ssize(record.placement.slots), "pod"), slow_part(record.plan), record.message,
                          postponed_part(record.forgone), plan_map_problem(observation)));
 }
 
@@ -102,7 +99,8 @@ Condition degraded(const Observation& observation, const GenerationRecord& recor
   const int gpus = gpu_count(record.plan);
   const bool was_planned = is_voluntary(record.reason) || record.reason == Reason::kResumed;
   if (!was_planned && gpus < record.from_gpus) {
-    return yes(record.reason, fmt::format("Trains on {} GPUs after {}: {}.", gpus, record.from_gpus, record.message));
+    return yes(record.reason,
+               fmt::format("Trains on {} after {}: {}.", counted(gpus, "GPU"), record.from_gpus, record.message));
   }
   return no(Reason::kAsPlanned, "Nothing is missing.");
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
 #include "operator/model/observation_queries.h"
 #include "operator/model/rival.h"
 #include "operator/reconcile/decide/better_plan.h"
@@ -343,10 +344,10 @@ std::optional<PolicyResult> yield_to_queue(const Observation& observation) {
   if (queue == nullptr || is_within_quota(observation, record.placement)) return std::nullopt;
   if (record.is_committed() && !trains(observation, record)) return std::nullopt;
   const auto wanted_back = those_that(*queue, &Workload::must_give_back);
-  const std::string text = wanted_back.empty()
-                               ? fmt::format("Queue {} gives the job {} GPUs.", queue->name, quota_of(*queue))
-                               : fmt::format("Kueue takes back the GPUs of Workload {}: {}", wanted_back.front()->name,
-                                             wanted_back.front()->eviction);
+  const std::string text =
+      wanted_back.empty() ? fmt::format("Queue {} gives the job {}.", queue->name, counted(quota_of(*queue), "GPU"))
+                          : fmt::format("Kueue takes back the GPUs of Workload {}: {}", wanted_back.front()->name,
+                                        wanted_back.front()->eviction);
   return give_up_gpus(observation, record, {Reason::kPreempted, text}, {Reason::kWaitingForQuota, text});
 }
 

@@ -199,7 +199,7 @@ TEST(ResourceViolations, ExceedingTheJobsLimitsIsAViolation) {
   const auto violations = resource_violations(plan(), limited, cluster());
   ASSERT_EQ(violations.size(), 2U);
   EXPECT_NE(violations[0].find("do not allow it"), std::string::npos);
-  EXPECT_EQ(violations[1], "7 GPUs are more than maxGpus 0");
+  EXPECT_EQ(violations[1], "the plan uses 7 GPUs, more than maxGpus 0");
 }
 
 }  // namespace
