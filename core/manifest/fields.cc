@@ -142,6 +142,13 @@ std::string text_of(const Json& manifest, const char* key) {
   return found != manifest.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+void check_name(const Json& metadata, const char* field, Rule rule, std::vector<Error>& errors) {
+  if (text_of(metadata, field).empty()) return;
+  if (const std::string problem = rule(metadata.at(field)); !problem.empty()) {
+    errors.push_back(wrong(fmt::format("metadata.{}", field), problem));
+  }
+}
+
 }  // namespace
 
 std::vector<Error> check_fields(const Json& manifest) {
@@ -161,6 +168,10 @@ std::vector<Error> check_fields(const Json& manifest) {
   const Json metadata = manifest.value("metadata", Json::object());
   if (schema->needs_name && metadata.is_object() && text_of(metadata, "name").empty()) {
     errors.push_back(wrong("metadata.name", "is missing"));
+  }
+  if (metadata.is_object()) {
+    check_name(metadata, "name", object_name, errors);
+    check_name(metadata, "namespace", plain_name, errors);
   }
   return errors;
 }

@@ -1,6 +1,9 @@
 #include "core/manifest/files.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,29 +34,63 @@ void collect(const SourceDocument& document, const Result<T>& value, std::vector
   if (!value) errors.push_back(document.located(value.error()));
 }
 
-// The GpuPools that state the figures of an accelerator, the first one for each accelerator.
-using StatedGpus = std::map<Accelerator, PoolDeclaration>;
+// What the documents of a file have said so far. Another one must not contradict it.
+class Declarations {
+ public:
+  // Of two objects with the same name, `kubectl apply` keeps the second one only.
+  Result<void> add_name(const SourceDocument& document) {
+    const Json metadata = document.value.value("metadata", Json());
+    const auto text_of = [&](const char* field) {
+      const bool is_text = metadata.is_object() && metadata.contains(field) && metadata.at(field).is_string();
+      return is_text ? metadata.at(field).get<std::string>() : std::string();
+    };
+    const std::string name = text_of("name");
+    if (name.empty() || names_.insert({document.kind(), text_of("namespace"), name}).second) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("metadata.name: {} {} is declared twice; keep one, or rename one", document.kind(), name));
+  }
 
-// GpuPools must not state different figures of one accelerator: its name stands for one type of GPU, in profiles too.
-Result<void> add_stated_gpu(const PoolDeclaration& pool, StatedGpus& stated) {
-  if (!pool.gpu) return {};
-  const PoolDeclaration& first = stated.try_emplace(pool.key.accelerator, pool).first->second;
-  if (first.gpu == pool.gpu) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("spec.gpu: GpuPools {} and {} state different figures of {}; keep one of them", first.name,
-                          pool.name, pool.key.accelerator.str()));
-}
+  Result<void> add_pool(const PoolDeclaration& pool) {
+    const auto& [region, first] = regions_.try_emplace(pool.key.zone, pool.region, pool.name).first->second;
+    if (region != pool.region) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("spec.region: GpuPools {} and {} place zone {} in different regions, {} and {}; correct "
+                              "one of them",
+                              first, pool.name, pool.key.zone.str(), region.str(), pool.region.str()));
+    }
+    return add_stated_gpu(pool);
+  }
 
-std::vector<Error> validate_document(const SourceDocument& document, StatedGpus& stated) {
+  // The GpuPools that state the figures of an accelerator, the first one for each accelerator.
+  [[nodiscard]] const std::map<Accelerator, PoolDeclaration>& stated_gpus() const { return stated_gpus_; }
+
+ private:
+  // The name of an accelerator stands for one type of GPU, in profiles too.
+  Result<void> add_stated_gpu(const PoolDeclaration& pool) {
+    if (!pool.gpu) return {};
+    const PoolDeclaration& first = stated_gpus_.try_emplace(pool.key.accelerator, pool).first->second;
+    if (first.gpu == pool.gpu) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("spec.gpu: GpuPools {} and {} state different figures of {}; keep one of them", first.name,
+                            pool.name, pool.key.accelerator.str()));
+  }
+
+  std::set<std::array<std::string, 3>> names_;              // kind, namespace and name
+  std::map<Zone, std::pair<Region, std::string>> regions_;  // with the GpuPool that says so
+  std::map<Accelerator, PoolDeclaration> stated_gpus_;
+};
+
+std::vector<Error> validate_document(const SourceDocument& document, Declarations& declared) {
   std::vector<Error> errors;
   for (const Error& error : check_fields(document.value)) errors.push_back(document.located(error));
   if (!errors.empty()) return errors;
+  collect(document, declared.add_name(document), errors);
   const std::string kind = document.kind();
   if (kind == "TrainingJob") collect(document, job_from_manifest(document.value), errors);
   if (kind == "GpuPool") {
     const auto pool = pool_from_manifest(document.value);
     collect(document, pool, errors);
-    if (pool) collect(document, add_stated_gpu(*pool, stated), errors);
+    if (pool) collect(document, declared.add_pool(*pool), errors);
   }
   if (kind == "ModelProfile") collect(document, profile_from_manifest(document.value), errors);
   if (kind == "NetworkModel") collect(document, network_from_manifest(document.value), errors);
@@ -63,10 +100,10 @@ std::vector<Error> validate_document(const SourceDocument& document, StatedGpus&
 
 // Returns a note if the document is a GpuPool of an accelerator that neither the catalogue nor a GpuPool of the file
 // describes.
-std::optional<std::string> note_on_accelerator(const SourceDocument& document, const StatedGpus& stated) {
+std::optional<std::string> note_on_accelerator(const SourceDocument& document, const Declarations& declared) {
   if (document.kind() != "GpuPool") return std::nullopt;
   const Accelerator name(document.value.at("spec").at("accelerator").get<std::string>());
-  if (stated.contains(name) || find_accelerator(name) != nullptr) return std::nullopt;
+  if (declared.stated_gpus().contains(name) || find_accelerator(name) != nullptr) return std::nullopt;
   const std::string text = fmt::format(
       "spec.accelerator: {} is not in the catalogue, so no plan uses this pool; correct the name, or state the memory "
       "and the rates of its GPUs in spec.gpu",
@@ -103,10 +140,10 @@ Result<void> check_agreement(const SourceDocument& document, const ClusterFile& 
        fmt::format("spec: pool {} is described twice with different values; keep one", to_string(pool.key))}));
 }
 
-Result<void> add_pool(const SourceDocument& document, StatedGpus& stated, ClusterFile& file) {
+Result<void> add_pool(const SourceDocument& document, Declarations& declared, ClusterFile& file) {
   const auto declaration = read_pool(document);
   if (!declaration) return tl::unexpected(declaration.error());
-  if (auto added = add_stated_gpu(*declaration, stated); !added) return tl::unexpected(document.located(added.error()));
+  if (auto added = declared.add_pool(*declaration); !added) return tl::unexpected(document.located(added.error()));
   Pool pool = pool_of(*declaration, declaration->nodes.value());
   if (auto agrees = check_agreement(document, file, pool, declaration->node_selector); !agrees) return agrees;
   file.node_selectors[pool.key] = declaration->node_selector;
@@ -162,10 +199,11 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   if (!documents) return tl::unexpected(documents.error());
   ClusterFile result{.cluster = {}, .network = google_cloud_network(), .node_selectors = {}};
   int networks = 0;
-  StatedGpus stated;
+  Declarations declared;
   for (const SourceDocument& document : *documents) {
+    if (auto added = declared.add_name(document); !added) return tl::unexpected(document.located(added.error()));
     if (document.kind() == "GpuPool") {
-      if (auto added = add_pool(document, stated, result); !added) return tl::unexpected(added.error());
+      if (auto added = add_pool(document, declared, result); !added) return tl::unexpected(added.error());
     } else if (document.kind() == "NetworkModel") {
       auto network = from_document(document, network_from_manifest);
       if (!network) return tl::unexpected(network.error());
@@ -179,7 +217,7 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   }
   if (result.cluster.pools.empty()) return tl::unexpected(error_in(file, "has no GpuPool; describe at least one"));
   if (networks > 1) return tl::unexpected(error_in(file, "has several NetworkModels; keep one"));
-  for (const auto& [name, pool] : stated) result.cluster.accelerators.add(pool.gpu.value());
+  for (const auto& [name, pool] : declared.stated_gpus()) result.cluster.accelerators.add(pool.gpu.value());
   result.cluster = normalized(std::move(result.cluster));
   return result;
 }
@@ -241,13 +279,13 @@ Validation validate_file(const std::filesystem::path& file) {
   if (!documents) return {{documents.error()}, {}};
   if (documents->empty()) return {{error_in(file, "contains no manifest")}, {}};
   Validation result;
-  StatedGpus stated;
+  Declarations declared;
   for (const SourceDocument& document : *documents) {
-    std::ranges::move(validate_document(document, stated), std::back_inserter(result.errors));
+    std::ranges::move(validate_document(document, declared), std::back_inserter(result.errors));
   }
   if (!result.errors.empty()) return result;
   for (const SourceDocument& document : *documents) {
-    if (auto note = note_on_accelerator(document, stated)) result.notes.push_back(*std::move(note));
+    if (auto note = note_on_accelerator(document, declared)) result.notes.push_back(*std::move(note));
   }
   return result;
 }

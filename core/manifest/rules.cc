@@ -8,6 +8,7 @@ namespace sailor {
 namespace {
 
 constexpr std::size_t kMaxNameLength = 63;
+constexpr std::size_t kMaxObjectNameLength = 253;
 constexpr std::size_t kMaxControllerLength = 128;
 constexpr std::size_t kMaxPathLength = 4096;
 
@@ -43,6 +44,14 @@ std::string below_one(const Json& value) {
 std::string fraction(const Json& value) {
   return unless(decimal(value) > 0 && decimal(value) < 1, value,
                 "expected a decimal above 0 and below 1 in quotes, such as \"0.01\"");
+}
+
+std::string object_name(const Json& value) {
+  static const std::regex pattern(R"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)");
+  return unless(
+      matches(value, pattern, kMaxObjectNameLength), value,
+      "expected a name of at most 253 lower-case letters, digits, dashes and dots that begins and ends with a "
+      "letter or digit, such as gpt-neo-2.7b");
 }
 
 std::string plain_name(const Json& value) {

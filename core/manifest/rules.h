@@ -37,6 +37,7 @@ std::string below_one(const Json& value);
 std::string fraction(const Json& value);  // above 0 and below 1
 
 // Strings.
+std::string object_name(const Json& value);      // gpt-neo-2.7b, as Kubernetes allows it
 std::string plain_name(const Json& value);       // nvidia-l4, us-central1-a
 std::string dotted_name(const Json& value);      // gpt-neo-2.7b
 std::string controller_name(const Json& value);  // example.com/queue, or empty

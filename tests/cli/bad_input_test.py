@@ -115,6 +115,7 @@ class BadInput(ProgramTest):
         with open(CLUSTER, encoding="utf-8") as file:
             cluster = file.read()
         jobs = [
+            ("  name: opt-350m", "  name: Opt_350m", "metadata.name", "lower-case letters"),
             ("{name: opt-350m}", "{name: opt-9}", "job.yaml:8: spec.model.name", "it has gpt2"),
             ("[nvidia-tesla-a100,", "[nvidia-z9,", "spec.resources.accelerators[0]", "the known accelerators are nvidia-tesla-t4"),
             ("globalBatchSize: 1024", "globalBatchSize: -4", "spec.training.globalBatchSize: -4 is below 1"),
@@ -138,6 +139,10 @@ class BadInput(ProgramTest):
         ]
         for before, after, *fragments in clusters:
             self.assert_world_refused(job, cluster.replace(before, after, 1), "cluster.yaml:", *fragments)
+        first = cluster.split("\n---\n")[0]
+        self.assert_world_refused(job, f"{first}\n---\n{first}", "cluster.yaml:", "metadata.name: GpuPool", "is declared twice")
+        moved = first.replace("region: us-central1", "region: us-west1", 1).replace("{name: ", "{name: other-", 1)
+        self.assert_world_refused(job, f"{first}\n---\n{moved}", "cluster.yaml:", "spec.region: GpuPools ", "in different regions")
         tiers = [
             ('{gigabytesPerSecond: "0"}', "spec.tiers.zone.gigabytesPerSecond", "a kilobyte per second"),
             ('{gigabytesPerSecond: "-1.4"}', "spec.tiers.zone.gigabytesPerSecond", "0 or more"),
