@@ -14,6 +14,7 @@
 #include "cli/running_plan.h"
 #include "cli/tables.h"
 #include "cli/timeline.h"
+#include "cli/unmet_requests.h"
 #include "core/model/compute_capability.h"
 #include "report/page.h"
 
@@ -38,6 +39,11 @@ Result<PlanOptions> plan_options(const PlanArguments& arguments, const InputFile
   if (arguments.current.empty()) return options;
   auto current = read_plan(arguments.current);
   if (!current) return tl::unexpected(std::move(current.error()));
+  if (current->model != world.job.model.name) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--current {}: is a plan of {}, but the job trains {}; use the plan by which this job runs",
+                            arguments.current, current->model, world.job.model.name));
+  }
   options.current = *std::move(current);
   if (world.slow.empty()) return options;
   if (auto running = on_slow_nodes(*options.current, world.healthy, world.slow)) {
@@ -45,6 +51,15 @@ Result<PlanOptions> plan_options(const PlanArguments& arguments, const InputFile
     options.current_cluster = std::move(running->cluster);
   }
   return options;
+}
+
+// Says why the running plan cannot stay, if the job has changed since.
+std::optional<std::string> note_on_running_plan(Plan running, const JobSpec& job) {
+  if (!allows_peer_replicas(job.redundancy, running.peer_replicas)) running.peer_replicas = !running.peer_replicas;
+  const auto checked = check_well_formed(running, job);
+  if (checked) return std::nullopt;
+  return fmt::format("the running plan (--current) cannot stay, and only tells which GPUs hold which state: {}",
+                     checked.error().message);
 }
 
 Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const std::string& file) {
@@ -139,6 +154,9 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
         with_notes(Error(found.planned.error()).within("planning job " + to_string(world->job.key)), found.notes));
   }
   auto planned = std::move(found.planned);
+  if (options->current) {
+    if (auto note = note_on_running_plan(*options->current, world->job)) found.notes.push_back(*std::move(note));
+  }
   // The search compares plans by fast estimates. The chosen plan is printed with the estimate that `simulate` prints.
   const ClusterState& cluster = cluster_of(*planned, *options, *world);
   auto exact = world->simulator->simulate(world->job, cluster, planned->plan);
@@ -171,8 +189,9 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
   if (!world) return tl::unexpected(world.error());
   const auto plan = read_plan(arguments.plan);
   if (!plan) return tl::unexpected(plan.error());
-  const auto estimate = world->simulator->simulate(world->job, world->cluster, *plan);
+  auto estimate = world->simulator->simulate(world->job, world->cluster, *plan);
   if (!estimate) return tl::unexpected(Error(estimate.error()).within(arguments.plan));
+  std::ranges::move(unmet_requests(world->job, *plan, *estimate), std::back_inserter(estimate->notes));
   const auto basis = world->simulator->basis_of(world->job, world->cluster, *plan);
   if (!basis) return tl::unexpected(Error(basis.error()).within(arguments.plan));
   if (!arguments.timeline.empty() || arguments.format == Format::kHtml) {

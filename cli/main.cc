@@ -259,6 +259,7 @@ void add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
   command
       ->add_option("--seed", arguments.options.seed,
                    "draws the nodes that leave, where a trace has only counts (default 1)")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
 }

@@ -49,6 +49,7 @@ class CommandLine(ProgramTest):
                                 "--restart-seconds")
         for degree in ("0", "-4", "1.5", "many"):
             self.assert_refused(sailor("plan", *INPUTS, "--max-tensor-parallel", degree), 2, "--max-tensor-parallel")
+        self.assert_refused(sailor("replay", *INPUTS, "--trace", "t", "--seed", "-1"), 2, "--seed")
 
     def test_files_that_cannot_be_read_are_named(self):
         for flags in (["-f", "nowhere.yaml", "--cluster", CLUSTER], ["-f", JOB, "--cluster", "nowhere.yaml"],
@@ -56,6 +57,33 @@ class CommandLine(ProgramTest):
             self.assert_refused(sailor("plan", *flags), 2, "nowhere.yaml")
         self.assert_refused(sailor("simulate", *INPUTS, "--plan", self.folder.name), 2, self.folder.name)
         self.assert_refused(sailor("plan", "-f", CLUSTER, "--cluster", JOB), 2)
+
+    def test_a_running_plan_that_the_job_does_not_ask_for_any_more_cannot_stay(self):
+        with open(JOB, encoding="utf-8") as file:
+            job = file.read()
+        halved = self.write("halved.yaml", job.replace("globalBatchSize: 1024", "globalBatchSize: 512"))
+        done = sailor("plan", "-f", halved, "--cluster", CLUSTER, "--current", self.plan)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Note: the running plan (--current) cannot stay, and only tells which GPUs hold which state: "
+                      "plan.globalBatchSize: it is 1024, but the job has 512", done.stdout)
+        other = self.write("other.yaml", job.replace("{name: opt-350m}", "{name: gpt2}").replace("2048", "1024"))
+        self.assert_refused(sailor("plan", "-f", other, "--cluster", CLUSTER, "--current", self.plan), 2,
+                            "plan.json: is a plan of opt-350m, but the job trains gpt2")
+
+    def test_a_plan_that_the_planner_would_not_choose_gets_a_note(self):
+        with open(JOB, encoding="utf-8") as file:
+            job = file.read()
+        self.assertNotIn("would not choose", sailor("simulate", *INPUTS, "--plan", self.plan).stdout)
+        size = json.loads(self.planned)["plan"]["microbatchSize"]
+        others = [each for each in (1, 2, 4, 8) if each != size]
+        cases = [("[1, 2, 4, 8]", str(others), f"microbatchSize {size} is none of the job's {', '.join(map(str, others))}"),
+                 ('"1.20"', '"0.0001"', "per iteration, over the limit of $0.0001")]
+        for before, after, reason in cases:
+            changed = self.write("changed.yaml", job.replace(before, after, 1))
+            done = sailor("simulate", "-f", changed, "--cluster", CLUSTER, "--plan", self.plan)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"Note: the planner would not choose this plan: ", done.stdout)
+            self.assertIn(reason, done.stdout)
 
     def test_standard_input_is_a_file_once(self):
         with open(JOB, encoding="utf-8") as job:
