@@ -46,14 +46,14 @@ StagePeerReplicas PeerReplicas::peer_replicas_of(const GroupedStage& stage) cons
 }
 
 int PeerReplicas::backup_pool_for(int holder) const {
-  const Zone& home = cluster_.pools[static_cast<std::size_t>(holder)].key.zone;
+  const Pool& home = cluster_.pools[static_cast<std::size_t>(holder)];
   int best = holder;
   std::tuple<int, int> best_wish{3, 0};
   for (const GroupedStage& stage : plan_.stages) {
     for (const ReplicaGroup& group : stage.groups) {
       if (group.pool == holder && links_.is_inside_node(holder, holder)) continue;
-      const Zone& zone = cluster_.pools[static_cast<std::size_t>(group.pool)].key.zone;
-      const int wish = region_of(zone) != region_of(home) ? 2 : zone == home ? 1 : 0;
+      const Pool& pool = cluster_.pools[static_cast<std::size_t>(group.pool)];
+      const int wish = pool.region != home.region ? 2 : pool.key.zone == home.key.zone ? 1 : 0;
       if (std::tuple(wish, group.pool) < best_wish) {
         best_wish = {wish, group.pool};
         best = group.pool;

@@ -16,7 +16,7 @@ void add_curve(const Pool& a, const Pool& b, const NetworkModel& network, Link& 
 // The declared bandwidth of a pool's NICs replaces the network model's within the zone. Between zones it can only be a
 // further limit.
 Link link_between(const Pool& a, const Pool& b, const NetworkModel& network) {
-  Link link = network.between(a.key.zone, b.key.zone);
+  Link link = network.between({a.key.zone, a.region}, {b.key.zone, b.region});
   const auto limit = [&](const Pool& pool) {
     if (pool.inter_node_bandwidth) link.bandwidth = std::min(link.bandwidth, *pool.inter_node_bandwidth);
   };

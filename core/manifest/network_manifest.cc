@@ -56,7 +56,11 @@ void read_pairs(JsonReader& spec, NetworkModel& network) {
     JsonReader reader(pairs[i], fmt::format("spec.pairs[{}]", i));
     const Zone from(reader.required<std::string>("from"));
     const Zone to(reader.required<std::string>("to"));
-    const Link link = link_from(reader, network.tier(tier_between(from, to)));
+    if (network.has_override(from, to)) {
+      reader.record("to", fmt::format("the pair of {} and {} is given twice, where the order does not matter; keep one",
+                                      from.str(), to.str()));
+    }
+    const Link link = link_from(reader, network.tier(tier_between(Location::of(from), Location::of(to))));
     if (const auto& error = reader.error()) spec.absorb(*error);
     network.pairs.push_back({from, to, link});
   }

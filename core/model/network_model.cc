@@ -15,23 +15,25 @@ bool is_between(const PairOverride& pair, const Zone& a, const Zone& b) {
   return (pair.from == a && pair.to == b) || (pair.from == b && pair.to == a);
 }
 
-}  // namespace
-
-NetworkTier tier_between(const Zone& from, const Zone& to) {
-  if (from == to) return NetworkTier::kZone;
-  const Region from_region = region_of(from);
-  const Region to_region = region_of(to);
-  if (from_region == to_region) return NetworkTier::kRegion;
-  return continent_of(from_region) == continent_of(to_region) ? NetworkTier::kContinent : NetworkTier::kWorld;
+NetworkTier tier_of(const MeasuredEndpoint& from, const MeasuredEndpoint& to) {
+  return tier_between(Location::of(from.zone), Location::of(to.zone));
 }
 
-Link NetworkModel::between(const Zone& from, const Zone& to) const {
+}  // namespace
+
+NetworkTier tier_between(const Location& from, const Location& to) {
+  if (from.zone == to.zone) return NetworkTier::kZone;
+  if (from.region == to.region) return NetworkTier::kRegion;
+  return continent_of(from.region) == continent_of(to.region) ? NetworkTier::kContinent : NetworkTier::kWorld;
+}
+
+Link NetworkModel::between(const Location& from, const Location& to) const {
   for (const PairOverride& pair : pairs) {
-    if (is_between(pair, from, to)) return pair.link;
+    if (is_between(pair, from.zone, to.zone)) return pair.link;
   }
   Link link = tier(tier_between(from, to));
   for (const MeasuredPrice& known : measured.prices) {
-    if (known.from == from && known.to == to) link.price = known.price;
+    if (known.from == from.zone && known.to == to.zone) link.price = known.price;
   }
   return link;
 }
@@ -45,7 +47,7 @@ const BandwidthCurve* NetworkMeasurements::between(const MeasuredEndpoint& from,
   std::tuple<bool, int> best_distance;
   for (const MeasuredLink& link : links) {
     if (link.from.accelerator != from.accelerator || link.to.accelerator != to.accelerator) continue;
-    if (tier_between(link.from.zone, link.to.zone) != tier_between(from.zone, to.zone)) continue;
+    if (tier_of(link.from, link.to) != tier_of(from, to)) continue;
     const bool elsewhere = link.from.zone != from.zone || link.to.zone != to.zone;
     const std::tuple distance{elsewhere, std::abs(link.from.gpus - from.gpus) + std::abs(link.to.gpus - to.gpus)};
     if (best != nullptr && distance >= best_distance) continue;

@@ -79,6 +79,15 @@ struct NetworkMeasurements {
   [[nodiscard]] const BandwidthCurve* inside_node(const Accelerator& accelerator, int gpus) const;
 };
 
+// Where a node is.
+struct Location {
+  Zone zone;
+  Region region;
+
+  // In the region that the name of the zone says. For zones of which no more is known.
+  static Location of(const Zone& zone) { return {zone, region_of(zone)}; }
+};
+
 struct NetworkModel {
   std::array<Link, kNetworkTiers> tiers;  // indexed by NetworkTier
   std::vector<PairOverride> pairs;
@@ -87,15 +96,16 @@ struct NetworkModel {
   friend bool operator==(const NetworkModel&, const NetworkModel&) = default;
 
   [[nodiscard]] const Link& tier(NetworkTier tier) const { return tiers[static_cast<std::size_t>(tier)]; }
-  // The link between nodes of these zones. An override takes precedence.
-  [[nodiscard]] Link between(const Zone& from, const Zone& to) const;
+  // The link between two different nodes. An override for their zones takes precedence.
+  [[nodiscard]] Link between(const Location& from, const Location& to) const;
   [[nodiscard]] bool has_override(const Zone& from, const Zone& to) const;
   [[nodiscard]] const ExecutionModel& execution_model() const {
     return execution ? *execution : default_execution_model();
   }
 };
 
-NetworkTier tier_between(const Zone& from, const Zone& to);  // the tier of two different nodes, so never kNode
+// The tier of two different nodes, so never kNode.
+NetworkTier tier_between(const Location& from, const Location& to);
 
 // Google Cloud's network. Between machines: bandwidths, latencies and prices that the Sailor paper reports (SOSP'25,
 // 2025). Inside a node: a third of the A100's NVLink peak of 600 GB/s (NVIDIA's data sheet, 2021), which messages of

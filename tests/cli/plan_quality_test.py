@@ -80,6 +80,14 @@ class PlanQuality(ProgramTest):
                 cheap = self.estimate(self.gpt2(f'type: MinCost, minThroughput: "{share * fast["throughput"]:.6f}"'), self.mixed)
                 self.assertLessEqual(cheap["costPerIteration"], 1.01 * fast["costPerIteration"], f"{limit} {share}")
 
+    def test_the_stated_region_of_zones_counts_not_their_names(self):
+        def planned(first, second):
+            pools = [gpu_pool(zone, zone, "nvidia-tesla-a100", 1, 3, 1.5).replace(f"region: {zone[:-2]}", "region: lab")
+                     for zone in (first, second)]
+            estimate = self.estimate(self.gpt2("type: MaxThroughput"), self.write("lab.yaml", "---\n".join(pools)))
+            return estimate["iterationSeconds"], estimate["costPerIteration"]
+        self.assertEqual(planned("lab-a", "lab-b"), planned("rack1", "rack2"))
+
     def test_of_plans_that_cost_nothing_the_fastest_is_chosen(self):
         free = self.write("free.yaml", gpu_pool("own", "lab-a", "nvidia-tesla-a100", 4, 4, 0))
         self.assertLessEqual(self.seconds(self.gpt2("type: MinCost"), free), 1.01 * self.seconds(self.gpt2("type: MaxThroughput"), free))

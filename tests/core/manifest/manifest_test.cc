@@ -268,9 +268,19 @@ TEST(NetworkManifest, FieldsReplaceTheDefaultsAndOtherDefaultsRemain) {
                            .value();
   EXPECT_EQ(network.tier(NetworkTier::kZone).bandwidth, gigabytes_per_second(12));
   EXPECT_EQ(network.tier(NetworkTier::kZone).latency, google_cloud_network().tier(NetworkTier::kZone).latency);
-  EXPECT_EQ(network.between(Zone("us-west1-b"), Zone("us-central1-a")).bandwidth, gigabytes_per_second(0.6));
-  EXPECT_EQ(network.between(Zone("us-west1-b"), Zone("us-central1-a")).price,
+  EXPECT_EQ(network.between(Location::of(Zone("us-west1-b")), Location::of(Zone("us-central1-a"))).bandwidth,
+            gigabytes_per_second(0.6));
+  EXPECT_EQ(network.between(Location::of(Zone("us-west1-b")), Location::of(Zone("us-central1-a"))).price,
             google_cloud_network().tier(NetworkTier::kContinent).price);
+}
+
+TEST(NetworkManifest, APairThatIsGivenTwiceIsRefused) {
+  const auto json = document(
+                        "spec: {pairs: [{from: a-1, to: b-1, dollarsPerGigabyte: \"0.1\"}, "
+                        "{from: b-1, to: a-1, dollarsPerGigabyte: \"0.2\"}]}")
+                        .value;
+  EXPECT_THAT(network_from_manifest(json).error().message,
+              HasSubstr("spec.pairs[1].to: the pair of b-1 and a-1 is given twice"));
 }
 
 TEST(NetworkManifest, AnUnknownTierIsRefused) {

@@ -5,11 +5,15 @@
 namespace sailor {
 namespace {
 
+NetworkTier tier_of(const char* from, const char* to) {
+  return tier_between(Location::of(Zone(from)), Location::of(Zone(to)));
+}
+
 TEST(NetworkModel, TheSmallestCommonAreaDecidesTheTier) {
-  EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-central1-a")), NetworkTier::kZone);
-  EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-central1-b")), NetworkTier::kRegion);
-  EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-west1-b")), NetworkTier::kContinent);
-  EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("europe-west4-a")), NetworkTier::kWorld);
+  EXPECT_EQ(tier_of("us-central1-a", "us-central1-a"), NetworkTier::kZone);
+  EXPECT_EQ(tier_of("us-central1-a", "us-central1-b"), NetworkTier::kRegion);
+  EXPECT_EQ(tier_of("us-central1-a", "us-west1-b"), NetworkTier::kContinent);
+  EXPECT_EQ(tier_of("us-central1-a", "europe-west4-a"), NetworkTier::kWorld);
 }
 
 TEST(NetworkModel, ZonesOfOtherCloudsHaveRegionsToo) {
@@ -18,17 +22,24 @@ TEST(NetworkModel, ZonesOfOtherCloudsHaveRegionsToo) {
   EXPECT_EQ(region_of(Zone("eastus2-3")), Region("eastus2"));
   EXPECT_EQ(region_of(Zone("default")), Region("default"));
   EXPECT_EQ(region_of(Zone("rack-12")), Region("rack"));
-  EXPECT_EQ(tier_between(Zone("us-east-1a"), Zone("us-east-1b")), NetworkTier::kRegion);
-  EXPECT_EQ(tier_between(Zone("us-east-1a"), Zone("us-west-2a")), NetworkTier::kContinent);
+  EXPECT_EQ(tier_of("us-east-1a", "us-east-1b"), NetworkTier::kRegion);
+  EXPECT_EQ(tier_of("us-east-1a", "us-west-2a"), NetworkTier::kContinent);
+}
+
+TEST(NetworkModel, AStatedRegionCountsNotTheNameOfTheZone) {
+  const Location rack{Zone("rack1"), Region("lab")};
+  EXPECT_EQ(tier_between(rack, {Zone("rack2"), Region("lab")}), NetworkTier::kRegion);
+  EXPECT_EQ(tier_between(rack, {Zone("rack1-b"), Region("lab-2")}), NetworkTier::kContinent);
+  EXPECT_EQ(tier_between({Zone("us-a-1"), Region("us-a")}, {Zone("us-b-1"), Region("eu-b")}), NetworkTier::kWorld);
 }
 
 TEST(NetworkModel, AnOverrideAppliesInBothDirections) {
   NetworkModel network = google_cloud_network();
   const Link slow{gigabytes_per_second(0.1), Seconds(0.2), dollars_per_gigabyte(0.08)};
   network.pairs.push_back({Zone("us-central1-a"), Zone("us-west1-b"), slow});
-  EXPECT_EQ(network.between(Zone("us-central1-a"), Zone("us-west1-b")), slow);
-  EXPECT_EQ(network.between(Zone("us-west1-b"), Zone("us-central1-a")), slow);
-  EXPECT_NE(network.between(Zone("us-central1-a"), Zone("us-west1-a")), slow);
+  EXPECT_EQ(network.between(Location::of(Zone("us-central1-a")), Location::of(Zone("us-west1-b"))), slow);
+  EXPECT_EQ(network.between(Location::of(Zone("us-west1-b")), Location::of(Zone("us-central1-a"))), slow);
+  EXPECT_NE(network.between(Location::of(Zone("us-central1-a")), Location::of(Zone("us-west1-a"))), slow);
 }
 
 TEST(NetworkModel, FartherIsNeverFasterNorCheaper) {
