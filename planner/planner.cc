@@ -50,8 +50,11 @@ Result<void> prepare(PlanningProblem& problem, const Estimator& estimator, const
 // Explains why no plan is feasible. If the search saw no plan that fits in memory, searches again while ignoring
 // memory, to find the plan that comes nearest.
 Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const SearchLimits& limits,
-                   const PlanCandidate* seen) {
-  if (seen != nullptr && !seen->score.is_feasible()) return explain_infeasible(problem, seen, {});
+                   const Search& done) {
+  if (const PlanCandidate* seen = done.best_that_fits(); seen != nullptr && !seen->score.is_feasible()) {
+    const auto exact = done.simulated(*seen, kNoIncumbent);
+    return explain_infeasible(problem, exact && !exact->score.is_feasible() ? &*exact : seen, {});
+  }
   problem.ignores_memory = true;
   Search search(problem, limits, nullptr);
   search.run(options.space, {});
@@ -308,7 +311,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
     run_with_limits(chooser.search(), problem, limits, options.space, tables, nearby.get());
   }
   const std::optional<Choice> choice = chooser.choice();
-  if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search.best_that_fits()));
+  if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search));
 
   const bool is_elsewhere = choice->is_current && options.current_cluster;
   const ClusterState& where = is_elsewhere ? *options.current_cluster : cluster;

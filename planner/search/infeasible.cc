@@ -1,6 +1,7 @@
 #include "planner/search/infeasible.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -54,30 +55,38 @@ Error too_little_memory(const PlanningProblem& problem, const PlanCandidate& nea
       (problem.tensor_parallel_sizes.size() == 1 ? "" : "; larger nodes help too"));
 }
 
+// Returns the value with four digits, rounded so that a limit with this value can be kept.
+double rounded_up(double value) {
+  if (value <= 0) return 0;
+  const double digit = std::pow(10, std::floor(std::log10(value)) - 3);
+  return std::ceil(value / digit) * digit;
+}
+double rounded_down(double value) { return 1 / rounded_up(1 / value); }
+
 Error too_expensive(const PlanningProblem& problem, const PlanCandidate& nearest) {
   const auto& objective = std::get<MaximizeThroughput>(problem.job.objective);
   const double iteration = nearest.estimate.cost.value();
   const double hour = cost_per_hour(nearest.estimate).value();
   if (objective.max_cost_per_iteration && iteration > objective.max_cost_per_iteration->value()) {
-    return infeasible(fmt::format(
-        "no plan costs at most maxCostPerIteration ${:.6g}: the nearest costs ${:.6g} an iteration, ${:.6g} too much; "
-        "raise the limit or allow cheaper GPUs",
-        objective.max_cost_per_iteration->value(), iteration, iteration - objective.max_cost_per_iteration->value()));
+    return infeasible(
+        fmt::format("no plan costs at most maxCostPerIteration ${:.6g}: the nearest found costs ${:.4g} an "
+                    "iteration; raise the limit to that or allow cheaper GPUs",
+                    objective.max_cost_per_iteration->value(), rounded_up(iteration)));
   }
   const double limit = objective.max_cost_per_hour.value().value();
   return infeasible(
-      fmt::format("no plan costs at most maxCostPerHour ${:.6g}: the nearest costs ${:.6g} an hour, ${:.6g} too much; "
-                  "raise the limit or allow cheaper GPUs",
-                  limit, hour, hour - limit));
+      fmt::format("no plan costs at most maxCostPerHour ${:.6g}: the nearest found costs ${:.4g} an hour; raise "
+                  "the limit to that or allow cheaper GPUs",
+                  limit, rounded_up(hour)));
 }
 
 Error too_slow(const PlanningProblem& problem, const PlanCandidate& nearest) {
   const double wanted = std::get<MinimizeCost>(problem.job.objective).min_throughput.value();
   const double reached = 1 / nearest.estimate.iteration.value();
   return infeasible(
-      fmt::format("no plan reaches minThroughput {:.6g} iterations/s: the fastest found makes {:.6g}, {:.6g} too few; "
-                  "lower it or allow more GPUs",
-                  wanted, reached, wanted - reached));
+      fmt::format("no plan reaches minThroughput {:.6g} iterations/s: the fastest found makes {:.4g}; lower it to "
+                  "that or allow more GPUs",
+                  wanted, rounded_down(reached)));
 }
 
 std::string joined(const std::vector<Accelerator>& names) {

@@ -45,7 +45,9 @@ class RateSearch {
   void run() {
     best_other_.run(space_, tables_);
     search_.add_answers_of(best_other_);
-    if (best_feasible() == nullptr) return;  // not even the plan that keeps the limit best
+    const bool has_ends = best_without_limits_.best() != nullptr && best_other_.best() != nullptr;
+    // Without a feasible plan not even the plan that keeps the limit best keeps it.
+    if (!has_ends || best_feasible() == nullptr) return;
     const auto [least, most] = interesting_rates();
     if (least >= most) return;
     const double factor = std::pow(most / least, 1.0 / kRatesOfRound);

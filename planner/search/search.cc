@@ -176,6 +176,10 @@ void Search::add_answers_of(const Search& other) {
   for (const auto& [plan, estimate] : other.front_.all()) {
     if (goals_.fast.score_of(estimate, plan.gpus()).is_feasible()) front_.add_unless_dominated(plan, estimate);
   }
+  if (auto fitting = other.best_that_fits_) {
+    fitting->score = goals_.fast.score_of(fitting->estimate, fitting->plan.gpus());
+    if (!best_that_fits_ || fitting->score < best_that_fits_->score) best_that_fits_ = *std::move(fitting);
+  }
   std::vector<PlanCandidate> answers = other.refined_;
   if (const PlanCandidate* best = other.best()) answers.push_back(*best);
   for (PlanCandidate& answer : answers) {

@@ -5,6 +5,7 @@ usage: no_plan_test.py SAILOR ROOT
 """
 
 import json
+import re
 import unittest
 
 from program import ProgramTest, sailor
@@ -97,9 +98,18 @@ class NoPlan(ProgramTest):
 
     def test_a_budget_of_zero_is_a_budget(self):
         self.assert_refused(self.ask(objective='{type: MaxThroughput, maxCostPerIteration: "0"}'), 3,
-                            "maxCostPerIteration $0", "too much", "raise the limit or allow cheaper GPUs")
+                            "maxCostPerIteration $0", "raise the limit to that or allow cheaper GPUs")
         self.assert_refused(self.ask(objective='{type: MaxThroughput, maxCostPerHour: "0"}'), 3, "maxCostPerHour $0",
-                            "raise the limit or allow cheaper GPUs")
+                            "raise the limit to that or allow cheaper GPUs")
+
+    def test_the_figure_of_the_nearest_plan_can_be_asked_for(self):
+        for objective, limit in (("MaxThroughput", "maxCostPerIteration"), ("MaxThroughput", "maxCostPerHour"),
+                                 ("MinCost", "minThroughput")):
+            absurd = "1000000" if objective == "MinCost" else "0.0000001"
+            refused = self.ask(objective=f'{{type: {objective}, {limit}: "{absurd}"}}')
+            figure = re.search(r"found (?:costs \$|makes )([0-9.e-]+)", refused.stderr)[1]
+            done = self.ask(objective=f'{{type: {objective}, {limit}: "{figure}"}}')
+            self.assertEqual(done.returncode, 0, f"{refused.stderr}{done.stderr}")
 
     def test_free_gpus_fit_a_budget_of_zero(self):
         done = self.ask("-o", "json", objective='{type: MaxThroughput, maxCostPerIteration: "0"}', price="0")
@@ -107,7 +117,7 @@ class NoPlan(ProgramTest):
 
     def test_a_throughput_out_of_reach_says_what_is_reached(self):
         self.assert_refused(self.ask(objective='{type: MinCost, minThroughput: "1000000"}'), 3,
-                            "the fastest found makes", "lower it or allow more GPUs")
+                            "the fastest found makes", "lower it to that or allow more GPUs")
 
     def test_a_model_too_large_for_everything_says_what_is_missing(self):
         self.assert_refused(self.ask(model="llama-3-70b", nodes=1), 3, "no plan fits in memory",

@@ -37,7 +37,7 @@ const std::string kZone = "us-central1-a";
 TEST(Planner, AZeroBudgetIsABudget) {
   const JobSpec job = a_job().objective(MaximizeThroughput{Dollars(0), std::nullopt});
   EXPECT_THAT(complaint(job, a_cluster().pool(kZone, "nvidia-l4", 1, 1)),
-              HasSubstr("no plan costs at most maxCostPerIteration $0: the nearest costs $"));
+              HasSubstr("no plan costs at most maxCostPerIteration $0: the nearest found costs $"));
 }
 
 TEST(Planner, WithoutGpusItSaysHowManyAreNeeded) {
