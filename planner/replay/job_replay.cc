@@ -50,6 +50,7 @@ Result<ReplayReport> JobReplay::run(std::optional<int> fixed) {
     }
   }
   report_.end = now_;
+  discount_lost_steps();
   if (!has_started_) report_.planned_at = now_;
   return std::move(report_);
 }
@@ -237,6 +238,18 @@ void JobReplay::lose_down_to(double step) {
   report_.steps = step;
 }
 
+// Steps that were lost and that the job has not repeated when the replay ends do not count.
+void JobReplay::discount_lost_steps() {
+  double left = furthest_ - report_.steps;
+  for (; left > 0 && !first_runs_.empty(); first_runs_.pop_back()) {
+    const FirstRun& last = first_runs_.back();
+    const Seconds time = last.iteration * std::min(left, last.steps);
+    report_.useful -= time;
+    report_.lost[LostTime::kRepeating] += time;
+    left -= last.steps;
+  }
+}
+
 // A calm history does not make checkpoints rarer than the declared lifetimes do: a loss that was not seen yet costs
 // more than the checkpoints.
 double JobReplay::steps_between_checkpoints() const {
@@ -308,6 +321,7 @@ Seconds JobReplay::train(Seconds time) {
   report_.steps = reached;
   report_.computed += steps;
   report_.useful += iteration * (steps - repeated);
+  first_runs_.push_back({steps - repeated, iteration});
   report_.lost[LostTime::kRepeating] += iteration * repeated;
   report_.cost += book_.plan(running_.value()).estimate.traffic_cost_per_iteration * steps;
   furthest_ = std::max(furthest_, reached);

@@ -50,6 +50,11 @@ class JobReplay {
     int plan = 0;
     Seconds pause;
   };
+  // Steps that were computed for the first time, all by one plan.
+  struct FirstRun {
+    double steps = 0;
+    Seconds iteration;
+  };
 
   void look_ahead(const Moment& moment);
   Result<void> decide(const Moment& moment);
@@ -69,6 +74,7 @@ class JobReplay {
   void note_lost_nodes(const Moment& moment);
   void roll_back();
   void lose_down_to(double step);
+  void discount_lost_steps();
   [[nodiscard]] double steps_between_checkpoints() const;
 
   [[nodiscard]] Seconds next_stop(Seconds next_moment) const;
@@ -86,13 +92,14 @@ class JobReplay {
   std::vector<int> clusters_;  // the book's numbers of the timeline's clusters
   std::vector<int> known_;     // the plans that were the best for some cluster so far
   std::optional<int> fixed_;
-  std::optional<int> running_;  // a plan; empty: the job waits
-  std::vector<int> nodes_;      // the nodes of the running plan, ascending
-  HeldState next_held_;         // what the workers hold after the pause
-  HeldState held_;              // what they hold now
-  Pause pause_;                 // what is left of it
-  double checkpoint_ = 0;       // the step of the newest checkpoint
-  double furthest_ = 0;         // the highest step ever reached
+  std::optional<int> running_;        // a plan; empty: the job waits
+  std::vector<int> nodes_;            // the nodes of the running plan, ascending
+  HeldState next_held_;               // what the workers hold after the pause
+  HeldState held_;                    // what they hold now
+  Pause pause_;                       // what is left of it
+  double checkpoint_ = 0;             // the step of the newest checkpoint
+  double furthest_ = 0;               // the highest step ever reached
+  std::vector<FirstRun> first_runs_;  // of all steps up to the furthest one, in order
   Seconds now_;
   Seconds decided_at_;
   bool may_improve_ = false;  // nodes have changed since the job last looked for a better plan

@@ -18,7 +18,7 @@ enum class LostTime {
   kSaving,     // the job writes a checkpoint because it is about to restart
   kStarting,   // pods and processes start and load a checkpoint
   kRescaling,  // the workers of a live change connect and pass state on
-  kRepeating,  // steps are computed again that were lost
+  kRepeating,  // lost steps are computed again; also the time of lost steps that are never repeated
 };
 
 inline constexpr std::array kAllLostTimes{LostTime::kWaiting,  LostTime::kPlanning,  LostTime::kSaving,
@@ -45,7 +45,7 @@ struct ReplayReport {
   double computed = 0;  // completed steps, including lost ones
   Dollars cost;
   Dollars idle_cost;  // the part of it for GPUs that no plan used
-  Seconds useful;     // the time in which steps were computed for the first time
+  Seconds useful;     // the time in which steps that count were computed for the first time
   std::map<LostTime, Seconds> lost;
   Seconds planned_at;  // when the job had its first plan; `end` if it never had one
   Seconds end;         // the end of the trace, or the time when the job was done

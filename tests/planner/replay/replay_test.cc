@@ -174,6 +174,18 @@ TEST(Replay, GoodputIsAShareOfTime) {
   EXPECT_NEAR(report.goodput(), (940 + 930 - repeated) / 2000, 1e-9);
 }
 
+// Without a checkpoint, all steps are lost with the nodes.
+TEST(Replay, StepsThatAreLostAndNeverRepeatedAreNotUseful) {
+  JobSpec job = a_long_job();
+  job.checkpoint.path.clear();
+  const auto at_the_end = replayed(job, trace_of({4, 0}), ReplayPolicy::kLive, at_once());
+  EXPECT_EQ(at_the_end.steps, 0);
+  EXPECT_NEAR(at_the_end.goodput(), 0, 1e-9);
+  EXPECT_NEAR(at_the_end.lost_to(LostTime::kRepeating).value(), 940, 1e-9);
+  const auto in_part = replayed(job, trace_of({4, 0, 4}, 200), ReplayPolicy::kLive, at_once());
+  EXPECT_NEAR(in_part.goodput() * 600, in_part.steps / in_part.periods.front().throughput, 1e-6);
+}
+
 TEST(Replay, VarunaGoesBackToItsPeriodicCheckpoint) {
   const auto report = replayed(a_long_job(), trace_of({4, 3}), ReplayPolicy::kVaruna, at_once());
   const double before = 940 * report.periods[0].throughput;
