@@ -151,7 +151,8 @@ Bytes MigrationCost::bytes_to_move(const GroupedPlan& next) const {
 }
 
 double value_with_pause(double value, Seconds pause, Seconds lifetime) {
-  if (pause >= lifetime) return std::numeric_limits<double>::infinity();
+  constexpr double kBeyondAnyValue = 1e100;
+  if (pause >= lifetime) return kBeyondAnyValue * (1 + pause.value());
   return value * (lifetime / (lifetime - pause));
 }
 

@@ -62,7 +62,8 @@ class MigrationCost {
 };
 
 // Returns the effective time or cost of an iteration if the job pauses for `pause` and then runs the plan for the rest
-// of `lifetime`: value * lifetime / (lifetime - pause). The result is infinite if the pause takes the whole lifetime.
+// of `lifetime`: value * lifetime / (lifetime - pause). If the pause takes the whole lifetime, the result is higher
+// than that of any shorter pause, whatever the value.
 double value_with_pause(double value, Seconds pause, Seconds lifetime);
 
 }  // namespace sailor

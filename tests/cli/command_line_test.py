@@ -113,6 +113,29 @@ class CommandLine(ProgramTest):
         for command in ("plan", "render"):
             self.assert_refused(sailor(command, "-f", only_l4, "--cluster", CLUSTER), 3, "nvidia-l4")
 
+    # A job loses four of its sixteen A100, and gets V100 in another zone.
+    def test_if_every_pause_outlasts_the_plan_the_shortest_is_chosen(self):
+        def pool(zone, accelerator, nodes):
+            return {"apiVersion": "sailor.dev/v1alpha1", "kind": "GpuPool", "metadata": {"name": f"{zone}-{accelerator}"},
+                    "spec": {"region": "r0", "zone": zone, "accelerator": accelerator, "provisioning": "OnDemand",
+                             "gpusPerNode": 4, "nodes": nodes, "maxNodes": nodes, "pricePerGpuHour": "3"}}
+
+        def plan(pools, *arguments):
+            cluster = self.write("cluster.yaml", "\n---\n".join(json.dumps(one) for one in pools))
+            return sailor("plan", "-f", job, "--cluster", cluster, "-o", "json", *arguments).stdout
+
+        job = self.write("job.yaml", json.dumps({
+            "apiVersion": "sailor.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "large"},
+            "spec": {"model": {"name": "opt-2.7b"}, "data": {"format": "Tokens", "path": "/data/*.bin"},
+                     "training": {"globalBatchSize": 256, "sequenceLength": 1024, "precision": "BF16", "steps": 1000},
+                     "objective": {"type": "MaxThroughput"}}}))
+        current = self.write("current.json", plan([pool("r0-0", "nvidia-tesla-a100", 4)]))
+        after = [pool("r0-0", "nvidia-tesla-a100", 3), pool("r0-1", "nvidia-tesla-v100", 4)]
+        pauses = [json.loads(plan(after, "--current", current, "--lifetime", lifetime))["pauseSeconds"]
+                  for lifetime in ("1", "3")]
+        self.assertLess(pauses[1], 3)
+        self.assertEqual(pauses[0], pauses[1])
+
     def test_a_replay_says_which_trace_is_wrong(self):
         trace = self.write("trace.json", '{"metadata": {"gap_seconds": 600}, "data": [8, 3]}')
         pool = "us-central1-b/nvidia-tesla-t4/spot"

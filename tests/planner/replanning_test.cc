@@ -1,4 +1,6 @@
 // Tests when a running plan is repaired after a loss, and when it is kept because moving costs more than it gains.
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "planner/planner.h"
@@ -93,7 +95,13 @@ TEST(MigrationCost, TakesLongerOverSlowerLinks) {
 TEST(MigrationCost, APauseIsSpreadOverTheRemainingTime) {
   EXPECT_DOUBLE_EQ(value_with_pause(3, Seconds(0), Seconds(100)), 3);
   EXPECT_DOUBLE_EQ(value_with_pause(3, Seconds(25), Seconds(100)), 4);
-  EXPECT_GT(value_with_pause(3, Seconds(100), Seconds(100)), 1e300);
+}
+
+TEST(MigrationCost, OfPausesThatTakeTheWholeLifetimeTheShorterIsBetter) {
+  const double nearly = value_with_pause(3, Seconds(100 * (1 - 1e-15)), Seconds(100));
+  EXPECT_GT(value_with_pause(3, Seconds(100), Seconds(100)), nearly * 1e9);
+  EXPECT_GT(value_with_pause(1, Seconds(13), Seconds(1)), value_with_pause(2, Seconds(2), Seconds(1)));
+  EXPECT_LT(value_with_pause(1, Seconds(13), Seconds(1e-300)), std::numeric_limits<double>::infinity());
 }
 
 TEST(Repair, TheSurvivingPartFitsAndLosesNoMoreThanNecessary) {
