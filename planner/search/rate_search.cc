@@ -35,11 +35,16 @@ class RateSearch {
     return best_feasible() != nullptr;
   }
 
-  // If the best plan costs nothing, other plans that cost nothing may be faster. Their costs are no guide to them.
-  void search_free_plans() {
+  // Twice the GPUs often take half the time, for nearly the same cost, but costs are no guide from one to the other. So
+  // this searches for faster plans among those that cost at most slightly more than the cheapest.
+  void search_faster_equals() {
     const PlanCandidate* best = best_feasible();
-    const bool is_free = best != nullptr && best->estimate.cost <= Dollars(0);
-    if (goal_.figure == Goal::Figure::kCost && is_free) search_at({0});
+    if (goal_.figure != Goal::Figure::kCost || best == nullptr) return;
+    const double rate = cost_per_hour(best->estimate).value();
+    std::vector<double> rates{0};
+    if (rate > 0) rates = {1.5 * rate, 2 * rate, 3 * rate, 4 * rate, 6 * rate, 8 * rate};
+    search_at(rates);
+    search_.polish(space_);
   }
 
   void run() {
@@ -125,7 +130,11 @@ class RateSearch {
 void run_with_limits(Search& search, const PlanningProblem& problem, const SearchLimits& limits, PlanSpace space,
                      std::span<const GroupTimeTable> tables, Search* nearby) {
   RateSearch rates(search, problem, limits, space, tables);
-  if (!Goal::of(problem.job).limits_iteration() || !Breadth::of(problem).searches_rates) {
+  if (!Breadth::of(problem).searches_rates) {
+    search.run(space, tables, nearby);
+    return;
+  }
+  if (!Goal::of(problem.job).limits_iteration()) {
     search.run(space, tables, nearby);
   } else if (rates.is_answered_without_limits()) {
     if (nearby != nullptr) search.add_nearby(*nearby, space);
@@ -133,7 +142,7 @@ void run_with_limits(Search& search, const PlanningProblem& problem, const Searc
     search.run(space, tables, nearby);
     rates.run();
   }
-  rates.search_free_plans();
+  rates.search_faster_equals();
 }
 
 }  // namespace sailor

@@ -180,14 +180,23 @@ void Search::add_answers_of(const Search& other) {
     fitting->score = goals_.fast.score_of(fitting->estimate, fitting->plan.gpus());
     if (!best_that_fits_ || fitting->score < best_that_fits_->score) best_that_fits_ = *std::move(fitting);
   }
-  std::vector<PlanCandidate> answers = other.refined_;
-  if (const PlanCandidate* best = other.best()) answers.push_back(*best);
-  for (PlanCandidate& answer : answers) {
+  const auto by_our_goal = [&](PlanCandidate answer) {
     answer.score = goals_.simulated.score_of(answer.estimate, answer.plan.gpus());
+    return answer;
+  };
+  std::vector<PlanCandidate> answers = other.refined_;
+  if (other.best_) answers.push_back(*other.best_);
+  for (const PlanCandidate& each : answers) {
+    PlanCandidate answer = by_our_goal(each);
     if (!answer.score.is_feasible() || (best_ && !is_better(answer, *best_))) continue;
     best_ = std::move(answer);
     best_of_equals_.reset();
   }
+  if (!other.best_of_equals_) return;
+  const PlanCandidate equal = by_our_goal(*other.best_of_equals_);
+  if (!equal.score.is_feasible()) return;
+  if (!best_ || best_->plan == other.best_->plan) best_of_equals_ = equal;
+  if (!best_ || is_better(equal, *best_)) best_ = best_of_equals_ = equal;
 }
 
 void Search::polish(PlanSpace space) {
