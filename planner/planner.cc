@@ -308,7 +308,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
           if (equal) nearby = search.search_near(*equal, options.space);
         },
         [&] { tables = tables_of(problem); });
-    run_with_limits(chooser.search(), problem, limits, options.space, tables, nearby.get());
+    run_with_limits(chooser.search(), options.space, tables, nearby.get());
   }
   const std::optional<Choice> choice = chooser.choice();
   if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search));

@@ -17,14 +17,11 @@ constexpr double kSlightly = 1e-9;  // a plan at exactly this price is allowed
 
 class RateSearch {
  public:
-  RateSearch(Search& search, const PlanningProblem& problem, const SearchLimits& limits, PlanSpace space,
-             std::span<const GroupTimeTable> tables)
+  RateSearch(Search& search, PlanSpace space, std::span<const GroupTimeTable> tables)
       : search_(search),
-        problem_(problem),
-        limits_(limits),
         space_(space),
         tables_(tables),
-        goal_(Goal::of(problem.job)),
+        goal_(Goal::of(search.problem().job)),
         best_without_limits_(make(goal_.figure)),
         best_other_(make(goal_.figure == Goal::Figure::kTime ? Goal::Figure::kCost : Goal::Figure::kTime)) {}
 
@@ -102,7 +99,7 @@ class RateSearch {
     Goal goal = goal_.without_limits_of_iteration();
     goal.figure = figure;
     goal.most_cost_per_hour = std::min(goal.most_cost_per_hour, DollarsPerHour(rate));
-    return {problem_, limits_, nullptr, {goal, goal}};
+    return {search_.problem(), search_.limits(), nullptr, {goal, goal}};
   }
 
   // Searches for the fastest plans below these prices per hour.
@@ -110,14 +107,12 @@ class RateSearch {
     std::deque<Search> searches;
     for (const double rate : rates) searches.push_back(make(Goal::Figure::kTime, rate * (1 + kSlightly)));
     run_each(searches.size(), [&](std::size_t i) {
-      if (!limits_.is_over()) searches[i].run(space_, tables_);
+      if (!search_.limits().is_over()) searches[i].run(space_, tables_);
     });
     for (const Search& each : searches) search_.add_answers_of(each);
   }
 
   Search& search_;
-  const PlanningProblem& problem_;
-  const SearchLimits& limits_;
   PlanSpace space_;
   std::span<const GroupTimeTable> tables_;
   Goal goal_;
@@ -127,9 +122,9 @@ class RateSearch {
 
 }  // namespace
 
-void run_with_limits(Search& search, const PlanningProblem& problem, const SearchLimits& limits, PlanSpace space,
-                     std::span<const GroupTimeTable> tables, Search* nearby) {
-  RateSearch rates(search, problem, limits, space, tables);
+void run_with_limits(Search& search, PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby) {
+  const PlanningProblem& problem = search.problem();
+  RateSearch rates(search, space, tables);
   if (!Breadth::of(problem).searches_rates) {
     search.run(space, tables, nearby);
     return;

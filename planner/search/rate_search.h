@@ -11,8 +11,7 @@
 
 namespace sailor {
 
-// The arguments are those of `search` and of Search::run().
-void run_with_limits(Search& search, const PlanningProblem& problem, const SearchLimits& limits, PlanSpace space,
-                     std::span<const GroupTimeTable> tables, Search* nearby);
+// The other arguments are those of Search::run().
+void run_with_limits(Search& search, PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby);
 
 }  // namespace sailor

@@ -164,7 +164,7 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
   std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
   sorted = climbed_starts(std::move(sorted), breadth_);
   std::deque<Search> climbs;  // what they find is collected in the order of the starts
-  for (std::size_t i = 0; i < sorted.size(); ++i) climbs.push_back(Search(problem_, limits_, migration_, goals_));
+  for (std::size_t i = 0; i < sorted.size(); ++i) climbs.emplace_back(problem_, limits_, migration_, goals_);
   run_each(sorted.size(), [&](std::size_t i) {
     climbs[i].climb(std::move(sorted[i].draft), sorted[i].score, space, kClimbCandidates);
   });
@@ -195,7 +195,7 @@ void Search::add_answers_of(const Search& other) {
   if (!other.best_of_equals_) return;
   const PlanCandidate equal = by_our_goal(*other.best_of_equals_);
   if (!equal.score.is_feasible()) return;
-  if (!best_ || best_->plan == other.best_->plan) best_of_equals_ = equal;
+  if (best_ && other.best_ && best_->plan == other.best_->plan) best_of_equals_ = equal;
   if (!best_ || is_better(equal, *best_)) best_ = best_of_equals_ = equal;
 }
 
@@ -291,7 +291,7 @@ std::deque<Search> Search::parts() const {
   std::deque<Search> parts;
   for (const Goal& goal : goals) {
     for (const auto& recomputes : kinds) {
-      parts.push_back(Search(problem_, limits_, migration_, {goal, goals_.simulated}));
+      parts.emplace_back(problem_, limits_, migration_, SearchGoals{goal, goals_.simulated});
       parts.back().recomputes_ = recomputes;
     }
   }

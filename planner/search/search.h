@@ -74,6 +74,8 @@ class Search {
   // limits that the plan keeps. Returns nothing if the plan needs more resources than there are.
   std::optional<PlanCandidate> add_known_plan(const GroupedPlan& plan);
 
+  [[nodiscard]] const PlanningProblem& problem() const { return problem_; }
+  [[nodiscard]] const SearchLimits& limits() const { return limits_; }
   // The best plan so far: the best feasible one, or else the one that comes nearest to being feasible. Null if the
   // search has seen no plan. After run() or repair(), the figures of a feasible plan come from the simulation, and of
   // all plans that are as good, it is the best by the second goal.
