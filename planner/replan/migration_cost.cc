@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace sailor {
 MigrationCost::MigrationCost(const PlanningProblem& problem, const GroupedPlan& running, const ClusterState& cluster)
@@ -93,13 +94,13 @@ std::vector<MigrationCost::MissingState> MigrationCost::missing_states_of(const 
 // Assumes that all GPUs of a node miss the same state, and that they receive it over the fastest path from any pool
 // that has a part of it. If no pool has it, the state comes from a checkpoint; the estimate then uses the fastest path
 // from any pool.
-Seconds MigrationCost::receive_time(const MissingState& missing) const {
+Seconds MigrationCost::receive_time(const MissingState& missing, const std::vector<StateHolders>& senders) const {
   const int neighbours = std::min(missing.receivers.gpus, problem_.pool(missing.receivers.pool).gpus_per_node);
   Seconds fastest(std::numeric_limits<double>::infinity());
   const auto keep_if_faster = [&](int pool) {
     fastest = std::min(fastest, problem_.estimator->transfer(missing.sum * neighbours, pool, missing.receivers.pool));
   };
-  for (const StateHolders& holder : now_) {
+  for (const StateHolders& holder : senders) {
     const LayerRange& needed = missing.receivers.layers;
     if (holder.layers.first < needed.last && needed.first < holder.layers.last) keep_if_faster(holder.pool);
   }
@@ -110,20 +111,20 @@ Seconds MigrationCost::receive_time(const MissingState& missing) const {
 }
 
 // All GPUs that hold a layer share the work of sending it.
-Seconds MigrationCost::send_time(const std::vector<MissingState>& all) const {
+Seconds MigrationCost::send_time(const std::vector<MissingState>& all, const std::vector<StateHolders>& holders) const {
   std::vector<Bytes> wanted(state_.size());
   for (const MissingState& missing : all) {
     for (std::size_t layer = 0; layer < state_.size(); ++layer)
       wanted[layer] += missing.layers[layer] * missing.receivers.gpus;
   }
   std::vector<int> senders(state_.size());
-  for (const StateHolders& holder : now_) {
+  for (const StateHolders& holder : holders) {
     for (int layer = holder.layers.first; layer < holder.layers.last; ++layer) {
       senders[static_cast<std::size_t>(layer)] += holder.gpus;
     }
   }
   Seconds longest(0);
-  for (const StateHolders& holder : now_) {
+  for (const StateHolders& holder : holders) {
     Bytes each(0);
     for (int layer = holder.layers.first; layer < holder.layers.last; ++layer) {
       const auto at = static_cast<std::size_t>(layer);
@@ -135,13 +136,30 @@ Seconds MigrationCost::send_time(const std::vector<MissingState>& all) const {
   return longest;
 }
 
+Seconds MigrationCost::transfer_time(const std::vector<MissingState>& all,
+                                     const std::vector<StateHolders>& senders) const {
+  if (all.empty()) return Seconds(0);
+  Seconds longest = send_time(all, senders);
+  for (const MissingState& missing : all) longest = std::max(longest, receive_time(missing, senders));
+  return longest;
+}
+
 Seconds MigrationCost::pause_for(const GroupedPlan& next) const {
   if (running_ && next == *running_) return Seconds(0);
-  const std::vector<MissingState> all = missing_states_of(next);
-  if (all.empty()) return kRegroup;
-  Seconds longest = send_time(all);
-  for (const MissingState& missing : all) longest = std::max(longest, receive_time(missing));
-  return kRegroup + longest;
+  return kRegroup + transfer_time(missing_states_of(next), now_);
+}
+
+Seconds MigrationCost::time_to_hand_over(const GroupedPlan& leaving, const GroupedPlan& next) const {
+  std::vector<MissingState> all = missing_states_of(next);
+  for (MissingState& missing : all) {
+    for (const StateHolders& holder : now_) {
+      for (int layer = holder.layers.first; layer < holder.layers.last; ++layer) {
+        missing.sum -= std::exchange(missing.layers[static_cast<std::size_t>(layer)], Bytes(0));
+      }
+    }
+  }
+  std::erase_if(all, [](const MissingState& missing) { return missing.sum <= Bytes(1); });  // rounding
+  return transfer_time(all, holders_of(leaving, problem_.cluster));
 }
 
 Bytes MigrationCost::bytes_to_move(const GroupedPlan& next) const {

@@ -25,6 +25,9 @@ class MigrationCost {
   // The GPUs get their new roles only later, so the estimate assumes a good assignment: within its pool and those that
   // differ from it in the speed grade, each GPU gets the role that lets it keep as much of its state as possible.
   [[nodiscard]] Seconds pause_for(const GroupedPlan& next) const;
+  // Returns the time in which GPUs that are about to leave send the state of those layers of which the running plan
+  // holds none. `leaving` is the plan of these GPUs; its pool indices refer to the problem's cluster.
+  [[nodiscard]] Seconds time_to_hand_over(const GroupedPlan& leaving, const GroupedPlan& next) const;
   // Returns the size of the state that GPUs must receive, summed over all GPUs.
   [[nodiscard]] Bytes bytes_to_move(const GroupedPlan& next) const;
 
@@ -51,8 +54,11 @@ class MigrationCost {
   [[nodiscard]] std::vector<StateHolders> holders_of(const GroupedPlan& plan, const ClusterState& cluster) const;
   [[nodiscard]] MissingState missing_state_of(const StateHolders& next, const StateHolders* now) const;
   [[nodiscard]] std::vector<MissingState> missing_states_of(const GroupedPlan& next) const;
-  [[nodiscard]] Seconds receive_time(const MissingState& missing) const;
-  [[nodiscard]] Seconds send_time(const std::vector<MissingState>& all) const;
+  // The longest time that a sender or a receiver needs.
+  [[nodiscard]] Seconds transfer_time(const std::vector<MissingState>& all,
+                                      const std::vector<StateHolders>& senders) const;
+  [[nodiscard]] Seconds receive_time(const MissingState& missing, const std::vector<StateHolders>& senders) const;
+  [[nodiscard]] Seconds send_time(const std::vector<MissingState>& all, const std::vector<StateHolders>& holders) const;
 
   const PlanningProblem& problem_;
   std::vector<int> kinds_;              // kinds_of() the problem's pools

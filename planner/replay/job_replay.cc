@@ -78,8 +78,8 @@ Result<void> JobReplay::decide(const Moment& moment) {
   return {};
 }
 
-// The pause counts only the state on the nodes that stay. If the notice is long enough, the others hand theirs over,
-// and nothing is lost.
+// The pause counts only the state on the nodes that stay. If the notice is long enough, the others first send what only
+// they hold, and nothing is lost.
 Result<void> JobReplay::respond_to_loss(const Moment& moment) {
   note_lost_nodes(moment);
   const HeldState before = held_;
@@ -87,15 +87,24 @@ Result<void> JobReplay::respond_to_loss(const Moment& moment) {
   auto next = choose(moment);
   if (!next) return tl::unexpected(std::move(next.error()));
   const bool releases = releases_gpus_after_loss(reaction_.mode, next->has_value());
-  const Seconds needed = releases ? kAssumedCheckpointWriting : times_.planning + next->value().pause;
-  const bool is_in_time = needed <= times_.nodes.notice;
+  const bool is_in_time = time_to_save(before, releases ? std::nullopt : *next) <= times_.nodes.notice;
   watch_.add_drop_of_plan(now_, is_in_time);
   if (is_in_time) held_ = before;
   if (!is_in_time) lose_down_to(std::floor(report_.steps));
   if (releases) return restart(moment, is_in_time);
   if (!held_.is_complete()) roll_back();
   adopt(next->value().plan, moment, {.planning = times_.planning, .moving = next->value().pause});
+  if (is_in_time && running_) held_ = next_held_;  // what only the others held arrives before they leave
   return {};
+}
+
+// How long the nodes that leave are needed, so that no completed step is lost. Empty: the job saves a checkpoint.
+// Shards of an optimizer are lost without a whole layer being lost; they are assumed to move last.
+Seconds JobReplay::time_to_save(const HeldState& before, const std::optional<Change>& next) const {
+  if (!next) return kAssumedCheckpointWriting;
+  if (held_.is_complete()) return times_.planning + kRegroup;
+  const Seconds sending = book_.time_to_hand_over(before, held_, next->plan);
+  return times_.planning + (sending > Seconds(0) ? kRegroup + sending : next->pause);
 }
 
 Result<void> JobReplay::restart(const Moment& moment, bool is_in_time) {

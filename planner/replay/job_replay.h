@@ -63,6 +63,7 @@ class JobReplay {
   Result<void> start_if_possible(const Moment& moment, Seconds saving);
   Result<void> consider_change(const Moment& moment);
   Result<std::optional<Change>> choose(const Moment& moment);
+  [[nodiscard]] Seconds time_to_save(const HeldState& before, const std::optional<Change>& next) const;
   [[nodiscard]] Change change_to(int plan) const;
   bool is_worth_it(const Change& change, const Moment& moment);
   bool pays_off(const Change& change, const Moment& moment);

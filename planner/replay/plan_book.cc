@@ -93,6 +93,18 @@ Seconds PlanBook::pause(const HeldState& held, int next) const {
       .pause_for(grouped_[static_cast<std::size_t>(next)]);
 }
 
+Seconds PlanBook::time_to_hand_over(const HeldState& held, const HeldState& left, int next) const {
+  GroupedPlan leaving = held.remaining();
+  for (std::size_t stage = 0; stage < leaving.stages.size(); ++stage) {
+    for (ReplicaGroup group : left.remaining().stages[stage].groups) {
+      group.count = -group.count;
+      leaving.stages[stage].add(group);
+    }
+  }
+  return MigrationCost(*problem_, left.remaining(), problem_->cluster)
+      .time_to_hand_over(leaving, grouped_[static_cast<std::size_t>(next)]);
+}
+
 HeldState PlanBook::held_by(int plan, const std::vector<PlacedGroup>& groups, const std::vector<int>& nodes) const {
   return {this->plan(plan).plan, groups, nodes, problem_->cluster};
 }

@@ -54,6 +54,8 @@ class PlanBook {
 
   // The pause of a live change, by the same function as the planner's.
   [[nodiscard]] Seconds pause(const HeldState& held, int next) const;
+  // The time in which nodes that leave send the state that only they hold: `held` without that which is `left`.
+  [[nodiscard]] Seconds time_to_hand_over(const HeldState& held, const HeldState& left, int next) const;
   [[nodiscard]] HeldState held_by(int plan, const std::vector<PlacedGroup>& groups,
                                   const std::vector<int>& nodes) const;
 

@@ -64,6 +64,40 @@ TEST(Replay, ANoticeThatIsLongEnoughSavesTheStateOfNodesThatAreAllReplaced) {
             replayed(a_long_job(), replaced, ReplayPolicy::kLive, options).steps);
 }
 
+// Eight nodes hold different layers of a large model. One of them leaves after 1,000 s.
+ReplayReport replayed_large_model(const Trace& trace, Seconds notice) {
+  const PoolKey pool = testing::a_key("us-central1-a", "nvidia-tesla-a100", Provisioning::kSpot);
+  const ClusterState cluster = a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 9, 4, Provisioning::kSpot);
+  JobSpec job = a_long_job();
+  job.model = find_model("opt-2.7b").value();
+  job.training.sequence_length = 1024;
+  job.training.global_batch_size = 128;
+  job.checkpoint = {"/checkpoints", 1'000'000, 3};
+  ReplayOptions options = at_once();
+  options.notice = notice;
+  const Simulator simulator;
+  return Replay::make(job, cluster, {{pool, trace}}, simulator, options).value().run(ReplayPolicy::kLive).value();
+}
+
+// State moves between the nodes that stay as well. That takes longer, and can go on when the other node is gone.
+TEST(Replay, ANoticeThatIsLongEnoughForTheStateOfTheNodeThatLeavesSavesIt) {
+  const Seconds pause = replayed_large_model(trace_of({8, 7}), Seconds(100)).periods.at(1).paused;
+  const auto saved = replayed_large_model(trace_of({8, 7}), pause - Seconds(1));
+  EXPECT_EQ(saved.computed, saved.steps);
+  const auto lost = replayed_large_model(trace_of({8, 7}), kRegroup + Seconds(1));
+  EXPECT_GT(lost.computed - lost.steps, 100);
+}
+
+TEST(Replay, ANodeThatJoinsDuringANoticeDoesNotMakeTheJobLoseItsState) {
+  const std::vector<std::string> stay{"b", "c", "d", "e", "f", "g", "h", "i"};
+  std::vector<std::string> before{"a", "b", "c", "d", "e", "f", "g", "h"};
+  Trace trace = named_trace({before, stay});
+  before.emplace_back("i");
+  trace.changes.insert(trace.changes.begin() + 1, {Seconds(985), 9, before});
+  const auto report = replayed_large_model(trace, Seconds(20));
+  EXPECT_EQ(report.computed, report.steps);
+}
+
 TEST(Replay, ANodeThatReplacesAnotherAtEqualCountIsAChange) {
   const Trace swapped = named_trace({{"a", "b", "c", "d"}, {"a", "b", "d", "e"}});
   const auto report = replayed(a_long_job(), swapped, ReplayPolicy::kLive, at_once());
