@@ -17,7 +17,9 @@ Result<void> check_pools(const ClusterState& cluster, const std::map<PoolKey, Tr
   const auto check = [&](const PoolKey& pool, std::string_view what) -> Result<void> {
     if (cluster.find(pool) != nullptr) return {};
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("pool {} has a {}, but is not in the cluster", to_string(pool), what));
+                fmt::format("pool {} has a {}, but is not in the cluster; add it to the cluster, or name a pool of the "
+                            "cluster",
+                            to_string(pool), what));
   };
   if (traces.empty()) return fail(ErrorCode::kInvalidArgument, "there is no trace to replay");
   for (const auto& [pool, trace] : traces) {

@@ -144,7 +144,8 @@ class CommandLine(ProgramTest):
         self.assert_refused(sailor(*replay, f"{pool}=nowhere.json"), 2, "nowhere.json")
         self.assert_refused(sailor(*replay, f"{pool}={self.folder.name}"), 2, self.folder.name)
         self.assert_refused(sailor(*replay, f"{pool}={self.write('bad.json', '[]')}"), 2, "bad.json: line 1, column 1")
-        self.assert_refused(sailor(*replay, f"us-west9-z/nvidia-l4/spot={trace}"), 2, "us-west9-z/nvidia-l4/spot")
+        self.assert_refused(sailor(*replay, f"us-west9-z/nvidia-l4/spot={trace}"), 2, "us-west9-z/nvidia-l4/spot",
+                            "add it to the cluster")
         self.assert_refused(sailor(*replay, f"{pool}={trace}", "--trace", f"{pool}={trace}"), 2, "two files")
         report = json.loads(sailor(*replay, f"{pool}={trace}", "-o", "json").stdout)
         self.assertEqual(report["policy"], "live-ahead")
