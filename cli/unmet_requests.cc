@@ -25,9 +25,10 @@ std::vector<std::string> unmet_requests(const JobSpec& job, const Plan& plan, co
     for (const Replica& replica : stage.replicas) largest = std::max(largest, replica.tensor_parallel);
   }
   if (const int most = max_tensor_parallel(job.model); largest > most) {
-    notes.push_back(fmt::format("no trainer can run this plan: it splits layers over {} GPUs, and those of {} can be "
-                                "split over {} at most",
-                                largest, job.model.name, most));
+    notes.push_back(
+        fmt::format("no trainer can run this plan: it splits layers over {} GPUs, and those of {} can be "
+                    "split over {} at most",
+                    largest, job.model.name, most));
   }
   return notes;
 }
