@@ -67,6 +67,13 @@ Goal Goal::loosened(double factor) const {
   return goal;
 }
 
+Goal Goal::without_limits_of_iteration() const {
+  Goal goal = *this;
+  goal.longest = goal.longest_useful = Seconds(kUnlimited);
+  goal.most_cost = goal.most_useful_cost = Dollars(kUnlimited);
+  return goal;
+}
+
 DollarsPerHour cost_per_hour(const EstimateSummary& estimate) {
   return DollarsPerHour(estimate.cost.value() * 3600 / estimate.iteration.value());
 }

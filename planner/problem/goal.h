@@ -61,7 +61,7 @@ struct Goal {
   [[nodiscard]] bool limits_iteration() const;
   // The same with these limits multiplied by the factor.
   [[nodiscard]] Goal loosened(double factor) const;
-  [[nodiscard]] Goal without_limits_of_iteration() const { return loosened(kUnlimited); }
+  [[nodiscard]] Goal without_limits_of_iteration() const;
 
   [[nodiscard]] double value_of(const EstimateSummary& estimate) const;
   [[nodiscard]] Misses misses_of(const EstimateSummary& estimate, int gpus) const;

@@ -14,6 +14,8 @@ constexpr int kRatesOfRound = 6;    // the prices per hour of the first round
 constexpr int kRatesBetween = 4;    // those of each further round
 constexpr int kMostRounds = 4;      // further ones
 constexpr double kSlightly = 1e-9;  // a plan at exactly this price is allowed
+// The prices of the first round end at this part of the greatest one, also if some GPUs cost nothing.
+constexpr double kLeastPart = 1e-3;
 
 class RateSearch {
  public:
@@ -92,7 +94,8 @@ class RateSearch {
         std::min(goal_.most_cost, goal_.figure == Goal::Figure::kCost ? best.cost : Dollars(Goal::kUnlimited));
     const Dollars least_cost = std::min(one_end.cost, other_end.cost);
     const Seconds shortest = std::min(one_end.iteration, other_end.iteration);
-    return {3600 * (least_cost.value() / longest.value()), 3600 * (most_cost.value() / shortest.value())};
+    const double most = 3600 * (most_cost.value() / shortest.value());
+    return {std::max(3600 * (least_cost.value() / longest.value()), kLeastPart * most), most};
   }
 
   [[nodiscard]] Search make(Goal::Figure figure, double rate = Goal::kUnlimited) const {

@@ -115,6 +115,14 @@ class NoPlan(ProgramTest):
         done = self.ask("-o", "json", objective='{type: MaxThroughput, maxCostPerIteration: "0"}', price="0")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_limit_of_zero_leaves_the_free_gpus_of_a_large_cluster(self):
+        job = self.write("job.yaml", JOB.format(model="opt-125m", objective='{type: MaxThroughput, maxCostPerIteration: "0"}', resources="{}"))
+        pools = [POOL.format(accelerator="nvidia-l4", nodes=4, price="0").replace("name: pool", "name: own"),
+                 POOL.format(accelerator="nvidia-tesla-a100", nodes=4, price="3")]
+        done = sailor("plan", "-f", job, "--cluster", self.write("cluster.yaml", "---\n".join(pools)), "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(list(json.loads(done.stdout)["estimate"]["gpus"]), ["us-central1-a/nvidia-l4/spot"])
+
     def test_a_throughput_out_of_reach_says_what_is_reached(self):
         self.assert_refused(self.ask(objective='{type: MinCost, minThroughput: "1000000"}'), 3,
                             "the fastest found makes", "lower it to that or allow more GPUs")
