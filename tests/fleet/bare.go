@@ -53,7 +53,7 @@ func (f *Fleet) Template(ctx context.Context) (*Template, error) {
 	if err := f.Create(ctx, 0, 1, func(int) trainingjob.Small { return job }); err != nil {
 		return nil, err
 	}
-	if err := f.Jobs.untilState(ctx, "Running", 1); err != nil {
+	if err := f.Jobs.UntilState(ctx, "Running", 1); err != nil {
 		return nil, err
 	}
 	template, err := f.templateOf(ctx, templateName)

@@ -63,8 +63,8 @@ func TestAFleetStartsAnswersNoticesAndIsSilentAtRest(t *testing.T) {
 			t.Errorf("the next operator changed the state of a job that goes on as before: %v", move)
 		}
 	}
-	if running := f.Jobs.InState("Running"); running != jobs {
-		t.Errorf("%d of %d jobs run under the next operator: %v", running, jobs, f.Jobs.States())
+	if err := f.Jobs.UntilState(ctx, "Running", jobs); err != nil {
+		t.Errorf("under the next operator: %v", err)
 	}
 }
 

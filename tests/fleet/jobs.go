@@ -176,8 +176,8 @@ func (j *Jobs) Moves() []Move {
 	return slices.Clone(j.moves)
 }
 
-// untilState returns when as many jobs are in the state.
-func (j *Jobs) untilState(ctx context.Context, state string, count int) error {
+// UntilState returns when as many jobs are in the state.
+func (j *Jobs) UntilState(ctx context.Context, state string, count int) error {
 	err := j.until(ctx, func() bool { return j.InState(state) >= count })
 	if err != nil {
 		return fmt.Errorf("waiting for %d jobs to be %s; they are %v: %w", count, state, j.States(), err)

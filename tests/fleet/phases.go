@@ -75,7 +75,7 @@ func (f *Fleet) Begin(ctx context.Context, first, count int) (begun Begun, err e
 	if err := f.Create(ctx, first, count, Trainings); err != nil {
 		return begun, err
 	}
-	if err := f.Jobs.untilState(ctx, "Running", already+count); err != nil {
+	if err := f.Jobs.UntilState(ctx, "Running", already+count); err != nil {
 		return begun, err
 	}
 	begun.Took = time.Since(began)
@@ -106,7 +106,7 @@ func (f *Fleet) AtRest(ctx context.Context, each int, length time.Duration) (Cou
 		}
 	}
 	for _, kind := range kinds {
-		if err := f.Jobs.untilState(ctx, kind.state, each); err != nil {
+		if err := f.Jobs.UntilState(ctx, kind.state, each); err != nil {
 			return Counters{}, err
 		}
 	}
