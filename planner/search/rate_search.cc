@@ -127,11 +127,11 @@ class RateSearch {
 
 void run_with_limits(Search& search, PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby) {
   const PlanningProblem& problem = search.problem();
-  RateSearch rates(search, space, tables);
   if (!Breadth::of(problem).searches_rates) {
     search.run(space, tables, nearby);
     return;
   }
+  RateSearch rates(search, space, tables);
   if (!Goal::of(problem.job).limits_iteration()) {
     search.run(space, tables, nearby);
   } else if (rates.is_answered_without_limits()) {
