@@ -192,14 +192,20 @@ TEST(JobSpeeds, AGpuGetsSlowAtOnePointTwoAndRecoversBelowOnePointOne) {
   EXPECT_EQ(job.slowdown(1), 1);
 }
 
-// The difference is too small for the change detector.
-TEST(JobSpeeds, AGpuThatWasAlmostUsualAndHasRecoveredIsNotSlow) {
+// Returns a job whose second GPU was slow, and has been slower than usual by this factor for so many steps since.
+Job a_job_with_a_rest_of_slowness(double factor, int steps) {
   Job job(2);
   job.run(20);
   job.set(1, 3);
   job.run(20);
-  job.set(1, 1.14);
-  job.run(40);
+  job.set(1, factor);
+  job.run(steps);
+  return job;
+}
+
+// The difference is too small for the change detector.
+TEST(JobSpeeds, AGpuThatWasAlmostUsualAndHasRecoveredIsNotSlow) {
+  Job job = a_job_with_a_rest_of_slowness(1.14, 40);
   EXPECT_GT(job.slowdown(1), kSlowUntil);
   job.set(1, 1);
   job.run(40);
@@ -208,12 +214,7 @@ TEST(JobSpeeds, AGpuThatWasAlmostUsualAndHasRecoveredIsNotSlow) {
 
 // So is this one, although the GPU was slower than the limit from which it counts as slow.
 TEST(JobSpeeds, AGpuThatWasALittleSlowForLongAndHasRecoveredIsNotSlow) {
-  Job job(2);
-  job.run(20);
-  job.set(1, 3);
-  job.run(20);
-  job.set(1, 1.25);
-  job.run(60);
+  Job job = a_job_with_a_rest_of_slowness(1.25, 60);
   EXPECT_GT(job.slowdown(1), kSlowFrom);
   job.set(1, 1.05);
   job.run(60);
