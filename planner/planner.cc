@@ -180,7 +180,7 @@ class PlanChooser {
         migration_(migration_from(running_, intact_, problem)),
         search_(problem, limits, migration_ ? &*migration_ : nullptr) {
     if (!running_) return;
-    if (intact_) stay_ = simulated_current(limits);
+    if (intact_) simulate_current(limits);
     search_.repair(running_.value(), options.space);
     if (has_feasible()) near_ = *search_.best();
   }
@@ -198,6 +198,8 @@ class PlanChooser {
     const bool stays = stay_ && (!best || !is_worth_moving(stay_->score.value, value_of(*best)));
     return stays ? Choice{*stay_, Seconds(0), true} : best;
   }
+  // See PlannedJob::limit_missed_by_current.
+  [[nodiscard]] const std::string& limit_missed_by_current() const { return limit_missed_; }
   // Returns the problem whose pools the plan of the choice refers to.
   [[nodiscard]] const PlanningProblem& problem_of(const Choice& choice) const {
     const PlanningProblem* own = choice.is_current ? intact_.value().own_problem() : nullptr;
@@ -212,19 +214,27 @@ class PlanChooser {
   [[nodiscard]] double value_of(const Choice& choice) const {
     return value_with_pause(choice.plan.score.value, choice.pause, options_.expected_lifetime);
   }
-  // Returns the running plan as it is now, or nothing if it is not feasible. If it runs in the problem's cluster, the
-  // search knows it from then on.
-  std::optional<PlanCandidate> simulated_current(const SearchLimits& limits) {
+  // Sets stay_ or limit_missed_. If the running plan runs in the problem's cluster, the search knows it from then on.
+  void simulate_current(const SearchLimits& limits) {
     const IntactPlan& intact = intact_.value();
-    if (intact.own_problem() == nullptr) return simulated_feasible(search_, intact.plan());
-    Search elsewhere(*intact.own_problem(), limits, nullptr);
-    return simulated_feasible(elsewhere, intact.plan());
+    std::optional<PlanCandidate> current;
+    if (intact.own_problem() == nullptr) {
+      current = simulated_known(search_, intact.plan());
+    } else {
+      Search elsewhere(*intact.own_problem(), limits, nullptr);
+      current = simulated_known(elsewhere, intact.plan());
+    }
+    if (!current) return;
+    if (current->score.is_feasible()) {
+      stay_ = std::move(current);
+    } else {
+      limit_missed_ = missed_limit(problem_.job, *current);
+    }
   }
 
-  static std::optional<PlanCandidate> simulated_feasible(Search& search, const GroupedPlan& plan) {
+  static std::optional<PlanCandidate> simulated_known(Search& search, const GroupedPlan& plan) {
     auto known = search.add_known_plan(plan);
-    if (known) known = search.simulated(*std::move(known), kNoIncumbent);
-    return known && known->score.is_feasible() ? known : std::nullopt;
+    return known ? search.simulated(*std::move(known), kNoIncumbent) : std::nullopt;
   }
 
   const PlanningProblem& problem_;
@@ -234,6 +244,7 @@ class PlanChooser {
   std::optional<MigrationCost> migration_;
   Search search_;
   std::optional<PlanCandidate> stay_;  // the running plan, if it is feasible
+  std::string limit_missed_;           // by the running plan
   std::optional<PlanCandidate> near_;  // the best plan near the running one
 };
 
@@ -323,7 +334,8 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
                      .schedule_times = *std::move(times),
                      .estimate = chosen->estimate,
                      .pause = choice->pause,
-                     .keeps_current = choice->is_current};
+                     .keeps_current = choice->is_current,
+                     .limit_missed_by_current = chooser.limit_missed_by_current()};
   planned.search = search.report();
   if (chooser.is_answered()) {
     planned.bound_throughput = bound_throughput(problem);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/model/estimate.h"
@@ -27,6 +28,9 @@ struct PlannedJob {
   Dollars bound_cost;           // a lower bound: no plan of the space costs less per iteration
   Seconds pause;               // how long training stops while the job moves to the plan; zero if the job does not move
   bool keeps_current = false;  // the plan is PlanOptions::current
+  // The limit of the objective that PlanOptions::current misses, although it still has all its GPUs; empty: none.
+  // "costs $12.3 an hour, and maxCostPerHour is $10". Such a plan cannot stay, so `plan` may be worse by the objective.
+  std::string limit_missed_by_current;
   SearchReport search;
   // The chosen plan and other plans of the Pareto front of iteration time and cost, the fastest first. Both include the
   // expected loss (loss_factor() in core/model/estimate.h).

@@ -10,15 +10,17 @@ constexpr double kBeyondAnyRatio = 1e100;
 // Two plans that differ by at most this fraction are equally good.
 constexpr double kEqual = 0.01;
 constexpr double kRounding = 1e-9;
+// A plan whose figure equals a limit keeps it, whatever the order in which the figure was summed.
+constexpr double kRoundingOfSums = 1e-12;
 
 // If the limit is zero, the ratio to it is not defined. The result is then huge, but still proportional to the excess.
 double relative_miss(double value, double limit) {
-  if (value <= limit) return 0;
+  if (value <= limit * (1 + kRoundingOfSums)) return 0;
   return limit > 0 ? value / limit - 1 : kBeyondAnyRatio * value;
 }
 
 // A cutoff is reached by equal figures, and a limit is not.
-double just_above(double limit) { return std::nextafter(limit * (1 + 1e-12), Goal::kUnlimited); }
+double just_above(double limit) { return std::nextafter(limit * (1 + kRoundingOfSums), Goal::kUnlimited); }
 
 void set_limits(const MaximizeThroughput& objective, Goal& goal) {
   if (objective.max_cost_per_iteration) goal.most_cost = *objective.max_cost_per_iteration;

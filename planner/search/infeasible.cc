@@ -63,30 +63,34 @@ double rounded_up(double value) {
 }
 double rounded_down(double value) { return 1 / rounded_up(1 / value); }
 
+// Returns the limit on the cost of an iteration if the plan misses it. Returns null if it misses the one on the hour.
+const Dollars* missed_cost_per_iteration(const MaximizeThroughput& objective, const PlanCandidate& plan) {
+  const auto& limit = objective.max_cost_per_iteration;
+  return limit && plan.estimate.cost > *limit ? &*limit : nullptr;
+}
+
 Error too_expensive(const PlanningProblem& problem, const PlanCandidate& nearest) {
   const auto& objective = std::get<MaximizeThroughput>(problem.job.objective);
-  const double iteration = nearest.estimate.cost.value();
-  const double hour = cost_per_hour(nearest.estimate).value();
-  if (objective.max_cost_per_iteration && iteration > objective.max_cost_per_iteration->value()) {
+  if (const Dollars* limit = missed_cost_per_iteration(objective, nearest)) {
     return infeasible(
         fmt::format("no plan costs at most maxCostPerIteration ${:.6g}: the nearest found costs ${:.4g} an "
                     "iteration; raise the limit to that or allow cheaper GPUs",
-                    objective.max_cost_per_iteration->value(), rounded_up(iteration)));
+                    limit->value(), rounded_up(nearest.estimate.cost.value())));
   }
-  const double limit = objective.max_cost_per_hour.value().value();
   return infeasible(
       fmt::format("no plan costs at most maxCostPerHour ${:.6g}: the nearest found costs ${:.4g} an hour; raise "
                   "the limit to that or allow cheaper GPUs",
-                  limit, rounded_up(hour)));
+                  objective.max_cost_per_hour.value().value(), rounded_up(cost_per_hour(nearest.estimate).value())));
 }
 
+double min_throughput(const JobSpec& job) { return std::get<MinimizeCost>(job.objective).min_throughput.value(); }
+double reached_throughput(const PlanCandidate& plan) { return rounded_down(1 / plan.estimate.iteration.value()); }
+
 Error too_slow(const PlanningProblem& problem, const PlanCandidate& nearest) {
-  const double wanted = std::get<MinimizeCost>(problem.job.objective).min_throughput.value();
-  const double reached = 1 / nearest.estimate.iteration.value();
   return infeasible(
       fmt::format("no plan reaches minThroughput {:.6g} iterations/s: the fastest found makes {:.4g}; lower it to "
                   "that or allow more GPUs",
-                  wanted, rounded_down(reached)));
+                  min_throughput(problem.job), reached_throughput(nearest)));
 }
 
 std::string joined(const std::vector<Accelerator>& names) {
@@ -162,6 +166,22 @@ Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* ne
   if (misses.throughput > 0) return too_slow(problem, *nearest);
   return infeasible(fmt::format("no plan uses minGpus {} GPUs: the nearest uses {}; lower minGpus",
                                 problem.job.resources.min_gpus, nearest->plan.gpus()));
+}
+
+std::string missed_limit(const JobSpec& job, const PlanCandidate& plan) {
+  const Misses misses = Goal::of(job).misses_of(plan.estimate, plan.plan.gpus());
+  if (misses.throughput > 0) {
+    return fmt::format("makes {:.4g} iterations/s, and minThroughput is {:.6g}", reached_throughput(plan),
+                       min_throughput(job));
+  }
+  if (misses.cost <= 0) return {};
+  const auto& objective = std::get<MaximizeThroughput>(job.objective);
+  if (const Dollars* limit = missed_cost_per_iteration(objective, plan)) {
+    return fmt::format("costs ${:.4g} an iteration, and maxCostPerIteration is ${:.6g}",
+                       rounded_up(plan.estimate.cost.value()), limit->value());
+  }
+  return fmt::format("costs ${:.4g} an hour, and maxCostPerHour is ${:.6g}",
+                     rounded_up(cost_per_hour(plan.estimate).value()), objective.max_cost_per_hour.value().value());
 }
 
 }  // namespace sailor

@@ -290,6 +290,34 @@ TEST(Planner, ARunningPlanIsKeptUnlessAnotherIsClearlyBetter) {
   EXPECT_NE(plan(job, many_more, options).value().plan, *options.current);
 }
 
+TEST(Planner, ARunningPlanThatMissesALimitAtANewPriceIsLeftForOneThatKeepsIt) {
+  JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(256);
+  job.objective = MaximizeThroughput{.max_cost_per_hour = DollarsPerHour(32)};
+  PlanOptions options;
+  options.current = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2).price(1)).value().plan;
+  const auto dearer = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2).price(1.5), options).value();
+  EXPECT_EQ(gpu_count(*options.current), 32);
+  EXPECT_EQ(dearer.limit_missed_by_current, "costs $48 an hour, and maxCostPerHour is $32");
+  EXPECT_LE(dearer.estimate.cost_per_hour, DollarsPerHour(32));
+  const auto cheaper = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2).price(.5), options).value();
+  EXPECT_TRUE(cheaper.keeps_current);
+  EXPECT_EQ(cheaper.limit_missed_by_current, "");
+}
+
+TEST(Planner, ARunningPlanThatIsTooSlowIsLeftForADearerOne) {
+  JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(256);
+  job.objective = MinimizeCost{};
+  const ClusterState cluster =
+      a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 2).price(5).pool(kZone, "nvidia-l4", 1, 1).price(.1);
+  PlanOptions options;
+  const auto cheapest = plan(job, cluster).value();
+  options.current = cheapest.plan;
+  job.objective = MinimizeCost{.min_throughput = 1.5 * cheapest.estimate.throughput()};
+  const auto faster = plan(job, cluster, options).value();
+  EXPECT_THAT(faster.limit_missed_by_current, HasSubstr("iterations/s, and minThroughput is "));
+  EXPECT_GE(faster.estimate.throughput(), 1.5 * cheapest.estimate.throughput());
+}
+
 TEST(Planner, ARunningPlanThatLostItsNodesIsNotReturned) {
   const JobSpec job = a_job();
   PlanOptions options;
