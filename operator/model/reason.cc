@@ -7,11 +7,12 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 57> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 58> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
     {Reason::kScaleUpOpportunity, "ScaleUpOpportunity"},
+    {Reason::kLimitExceeded, "LimitExceeded"},
     {Reason::kStraggler, "Straggler"},
     {Reason::kStragglerEvicted, "StragglerEvicted"},
     {Reason::kStragglerRecovered, "StragglerRecovered"},
@@ -85,8 +86,9 @@ std::optional<Reason> reason_from_string(std::string_view text) {
 }
 
 bool is_voluntary(Reason reason) {
-  return reason == Reason::kScaleUpOpportunity || reason == Reason::kSpecChanged || reason == Reason::kStraggler ||
-         reason == Reason::kStragglerEvicted || reason == Reason::kStragglerRecovered || reason == Reason::kPreempted;
+  return reason == Reason::kScaleUpOpportunity || reason == Reason::kLimitExceeded || reason == Reason::kSpecChanged ||
+         reason == Reason::kStraggler || reason == Reason::kStragglerEvicted || reason == Reason::kStragglerRecovered ||
+         reason == Reason::kPreempted;
 }
 
 }  // namespace sailor

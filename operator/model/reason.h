@@ -16,6 +16,7 @@ enum class Reason : std::uint8_t {
   kStarted,             // the first generation of the job
   kResumed,             // the job was suspended, or waited for capacity
   kScaleUpOpportunity,  // a better plan has become possible
+  kLimitExceeded,       // the plan no longer keeps a limit of the objective
   kStraggler,           // a GPU has got slow
   kStragglerEvicted,    // a GPU has got so slow that the job is faster without it
   kStragglerRecovered,  // a slow GPU is as fast as usual again

@@ -29,6 +29,29 @@ constexpr std::pair<const char*, const char*> kOwnedKinds[] = {
     {"secrets", "/api/v1/namespaces/default/secrets"},
     {"networkpolicies", "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"}};
 
+std::optional<DollarsPerHour> most_cost_per_hour(const JobSpec& job) {
+  const auto* objective = std::get_if<MaximizeThroughput>(&job.objective);
+  return objective != nullptr ? objective->max_cost_per_hour : std::nullopt;
+}
+
+DollarsPerHour price_of(const std::vector<PoolKey>& gpus, const ClusterState& cluster) {
+  DollarsPerHour price;
+  for (const PoolKey& gpu : gpus) {
+    if (const Pool* pool = cluster.find(gpu)) price += pool->price_per_gpu;
+  }
+  return price;
+}
+
+// As the planner says it of the running plan.
+std::string limit_missed_by_current(const PlanQuestion& question) {
+  const auto limit = most_cost_per_hour(question.job);
+  if (!limit || !question.current) return {};
+  std::vector<PoolKey> gpus;
+  for (const Replica& replica : question.current->stages[0].replicas) gpus.push_back(replica.pool);
+  const DollarsPerHour price = price_of(gpus, question.cluster);
+  return price > *limit ? fmt::format("costs ${} an hour", price.value()) : std::string();
+}
+
 // One stage, a replica on every GPU, or on as many as the job may use: the more and the faster GPUs, the faster.
 Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass, Seconds pause) {
   const auto& zones = question.job.resources.zones;
@@ -41,8 +64,11 @@ Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass
   const int free = static_cast<int>(gpus.size());
   if (free < question.job.resources.min_gpus)
     return fail(ErrorCode::kInfeasible, fmt::format("{} GPUs are too few", free));
-  const int used = std::min(free, question.job.resources.max_gpus.value_or(free));
-  gpus.resize(static_cast<std::size_t>(used));
+  gpus.resize(static_cast<std::size_t>(std::min(free, question.job.resources.max_gpus.value_or(free))));
+  const auto limit = most_cost_per_hour(question.job);
+  while (limit && price_of(gpus, question.cluster) > *limit) gpus.pop_back();
+  if (gpus.empty()) return fail(ErrorCode::kInfeasible, "no plan costs so little");
+  const int used = static_cast<int>(gpus.size());
   double speed = 0;
   for (const PoolKey& gpu : gpus) speed += 1 / slowdown_of(gpu.grade);
   PlannedJob planned;
@@ -54,6 +80,7 @@ Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass
   planned.estimate.iteration = Seconds(1 / speed);
   planned.estimate.cost_per_hour = DollarsPerHour(used);
   planned.bound_throughput = used;
+  planned.limit_missed_by_current = limit_missed_by_current(question);
   if (planned.plan != question.current) planned.pause = pause;
   planned.alternatives = {{planned.plan, planned.estimate}};
   for (int fewer = used - 1; fewer > 0; --fewer) {

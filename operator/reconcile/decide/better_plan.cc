@@ -7,6 +7,7 @@
 
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/competition.h"
+#include "operator/reconcile/decide/job_conditions.h"
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/postponed_change.h"
 #include "operator/reconcile/decide/stragglers.h"
@@ -45,9 +46,21 @@ bool may_ask_for_new_nodes(const Observation& observation) {
   });
 }
 
-Cause cause_of(const Observation& observation, const Plan& better) {
+Cause cause_of(const Observation& observation, const PlannedJob& better) {
+  if (const std::string& missed = better.limit_missed_by_current; !missed.empty()) {
+    return {Reason::kLimitExceeded,
+            fmt::format("The plan before {}. This one keeps the limit: {}.", missed, gpus_text(better.plan))};
+  }
   if (auto cause = cause_of_faster_gpus(observation)) return *std::move(cause);
-  return {Reason::kScaleUpOpportunity, fmt::format("A better plan has become possible: {}.", gpus_text(better))};
+  return {Reason::kScaleUpOpportunity, fmt::format("A better plan has become possible: {}.", gpus_text(better.plan))};
+}
+
+// Says that a job keeps its plan although the planner would not make it any more, mostly because prices have risen
+// above a limit of the objective.
+Condition plan_stays(const Observation& observation, const Error& why) {
+  Condition condition = planned(observation, observation.record.value());
+  condition.message += fmt::format(" The job keeps this plan because no other is possible: {}.", why.message);
+  return condition;
 }
 
 }  // namespace
@@ -72,6 +85,9 @@ std::optional<PolicyResult> change_to_better_plan(const Observation& observation
   if (!better.is_found) {
     merge(result, ask_planner(better.lookup));
     if (better.lookup.answer != nullptr) merge(result, end_postponement(observation));
+    if (better.lookup.has_no_plan()) {
+      result.conditions[ConditionType::kPlanned] = plan_stays(observation, better.lookup.answer->result.error());
+    }
     return result;
   }
   const PlanAnswer& answer = *better.lookup.answer;
@@ -79,7 +95,7 @@ std::optional<PolicyResult> change_to_better_plan(const Observation& observation
     merge(result, *std::move(postponed));
     return result;
   }
-  const Cause cause = cause_of(observation, answer.result->plan);
+  const Cause cause = cause_of(observation, *answer.result);
   return mode == ElasticityMode::kRestart ? save_and_release_gpus(observation, record, cause)
                                           : adopt_plan(observation, record, answer, better.query, cause);
 }
@@ -89,7 +105,8 @@ BetterPlan look_for_better_plan(const Observation& observation, const Generation
   if (!better.lookup.has_plan()) return better;
   const PlannedJob& planned = *better.lookup.answer->result;
   better.is_found = !planned.keeps_current && planned.plan != running.plan &&
-                    is_better(observation.job.spec->objective, running.summary, planned.estimate);
+                    (!planned.limit_missed_by_current.empty() ||
+                     is_better(observation.job.spec->objective, running.summary, planned.estimate));
   return better;
 }
 

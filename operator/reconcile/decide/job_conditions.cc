@@ -56,14 +56,6 @@ std::string postponed_part(const Forgone& forgone) {
       forgone.share * 100, to_rfc3339(forgone.change_at), forgone.plan);
 }
 
-Condition planned(const Observation& observation, const GenerationRecord& record) {
-  return yes(Reason::kPlanned,
-             fmt::format("Generation {} uses {} of {} in {}{}: {}{}{}", record.generation,
-                         counted(gpu_count(record.plan), "GPU"), counted(node_pools(record.plan), "pool"),
-                         counted(std::ssize(record.placement.slots), "pod"), slow_part(record.plan), record.message,
-                         postponed_part(record.forgone), plan_map_problem(observation)));
-}
-
 // Returns the problem that a training worker reports, usually that it cannot write a checkpoint; empty: no problem.
 std::string problem_of_workers(const Observation& observation) {
   for (const auto& [uid, agent] : observation.agents) {
@@ -226,6 +218,14 @@ Conditions of_generation(const Observation& observation, const std::optional<Gen
 }
 
 }  // namespace
+
+Condition planned(const Observation& observation, const GenerationRecord& record) {
+  return yes(Reason::kPlanned,
+             fmt::format("Generation {} uses {} of {} in {}{}: {}{}{}", record.generation,
+                         counted(gpu_count(record.plan), "GPU"), counted(node_pools(record.plan), "pool"),
+                         counted(std::ssize(record.placement.slots), "pod"), slow_part(record.plan), record.message,
+                         postponed_part(record.forgone), plan_map_problem(observation)));
+}
 
 Conditions conditions_of(const Observation& observation, const std::optional<GenerationRecord>& record) {
   Conditions conditions = of_generation(observation, record);

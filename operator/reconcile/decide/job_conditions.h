@@ -12,4 +12,7 @@ namespace sailor {
 // job has no plan yet.
 Conditions conditions_of(const Observation& observation, const std::optional<GenerationRecord>& record);
 
+// The condition Planned of a job that has a plan.
+Condition planned(const Observation& observation, const GenerationRecord& record);
+
 }  // namespace sailor

@@ -9,7 +9,7 @@
 namespace sailor {
 
 // Returns what to do instead of the change to `better`, a plan that is clearly better than that of the record; nothing
-// if the job changes now.
+// if the job changes now. A job whose plan misses a limit changes now.
 std::optional<PolicyResult> postpone_change(const Observation& observation, const PlannedJob& better);
 
 // Records that no better plan waits any more.
