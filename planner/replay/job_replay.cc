@@ -133,7 +133,8 @@ Result<void> JobReplay::consider_change(const Moment& moment) {
   auto next = choose(moment);
   if (!next) return tl::unexpected(std::move(next.error()));
   if (!*next || next->value().plan == running_) return {};
-  if (!is_worth_it(next->value(), moment)) return {};
+  const bool keeps_limits = book_.keeps_limits(running_.value(), clusters_[static_cast<std::size_t>(moment.cluster)]);
+  if (keeps_limits && !is_worth_it(next->value(), moment)) return {};
   if (reaction_.mode == ElasticityMode::kLive) {
     adopt(next->value().plan, moment, {.moving = next->value().pause});
   } else {
@@ -161,7 +162,8 @@ bool JobReplay::pays_off(const Change& change, const Moment& moment) {
 Result<std::optional<JobReplay::Change>> JobReplay::choose(const Moment& moment) {
   const int cluster = clusters_[static_cast<std::size_t>(moment.cluster)];
   if (reaction_.mode == ElasticityMode::kOff) {
-    return fixed_ && book_.fits(*fixed_, cluster) ? std::optional(change_to(*fixed_)) : std::nullopt;
+    const bool can_run = fixed_ && book_.fits(*fixed_, cluster) && book_.keeps_limits(*fixed_, cluster);
+    return can_run ? std::optional(change_to(*fixed_)) : std::nullopt;
   }
   const auto best = book_.best(cluster, reaction_.style);
   if (!best && best.error().code == ErrorCode::kInfeasible) return std::optional<Change>();
@@ -169,7 +171,8 @@ Result<std::optional<JobReplay::Change>> JobReplay::choose(const Moment& moment)
   if (std::ranges::find(known_, *best) == known_.end()) known_.push_back(*best);
   Change chosen = change_to(*best);
   for (const int plan : known_) {
-    if (plan == *best || figure_of(plan, moment) >= value_of(chosen, moment) || !book_.fits(plan, cluster)) continue;
+    if (plan == *best || figure_of(plan, moment) >= value_of(chosen, moment)) continue;
+    if (!book_.fits(plan, cluster) || !book_.keeps_limits(plan, cluster)) continue;
     const Change other = change_to(plan);
     if (value_of(other, moment) < value_of(chosen, moment)) chosen = other;
   }

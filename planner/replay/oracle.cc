@@ -41,7 +41,8 @@ class Oracle {
     return std::max(0.0, (length(moment) - pause(before, state)).value()) * speed(state);
   }
 
-  // A job comes to a state from that state, from waiting, or from the plan with the most steps.
+  // A job comes to a state from that state, from waiting, or from the plan with the most steps. As in a cluster, a plan
+  // that no longer keeps a limit on cost may stay if no plan keeps it.
   std::vector<double> after(std::size_t moment, const std::vector<double>& before) {
     const auto best = static_cast<int>(std::ranges::max_element(before) - before.begin());
     const int cluster = clusters_[static_cast<std::size_t>(timeline_.moments[moment].cluster)];
@@ -49,7 +50,10 @@ class Oracle {
     std::vector<int> came_from(states(), kWaits);
     for (int state = 0; state < std::ssize(now); ++state) {
       if (state != kWaits && !book_.fits(state - 1, cluster)) continue;
+      const bool keeps_limits = state == kWaits || book_.keeps_limits(state - 1, cluster);
+      if (!keeps_limits && book_.best(cluster, PlanStyle::kAny)) continue;
       for (const int from : {best, kWaits, state}) {
+        if (!keeps_limits && from != state) continue;
         const double steps = before[static_cast<std::size_t>(from)] + gain(moment, from, state);
         if (steps <= now[static_cast<std::size_t>(state)]) continue;
         now[static_cast<std::size_t>(state)] = steps;

@@ -6,6 +6,7 @@
 #include "core/model/plan_hash.h"
 #include "core/model/sort_unique.h"
 #include "core/model/tensor_parallel.h"
+#include "planner/problem/goal.h"
 #include "planner/replan/migration_cost.h"
 
 namespace sailor {
@@ -76,6 +77,17 @@ bool PlanBook::fits(int plan, int cluster) {
   if (known != fits_.end()) return known->second;
   const bool fits = resource_violations(this->plan(plan).plan, job_, this->cluster(cluster)).empty();
   return fits_[{plan, cluster}] = fits;
+}
+
+bool PlanBook::keeps_limits(int plan, int cluster) const {
+  const KnownPlan& known = this->plan(plan);
+  DollarsPerHour price;
+  for (const auto& [pool, gpus] : gpus_by_pool(known.plan)) {
+    price += this->cluster(cluster).find(pool)->price_per_gpu * gpus;
+  }
+  const Seconds iteration = known.estimate.iteration;
+  const Dollars cost = price * iteration + known.estimate.traffic_cost_per_iteration;
+  return Goal::of(job_).misses_of({iteration, cost, Bytes(0)}, gpu_count(known.plan)).cost == 0;
 }
 
 PlanFigures PlanBook::figures(int plan, const std::vector<DollarsPerHour>& prices) const {

@@ -44,6 +44,8 @@ class PlanBook {
   // Returns the number in this book of the best plan for the cluster. Fails with kInfeasible if there is none.
   Result<int> best(int cluster, PlanStyle style);
   bool fits(int plan, int cluster);
+  // Whether the plan keeps the job's limits on cost at the prices of the cluster.
+  [[nodiscard]] bool keeps_limits(int plan, int cluster) const;
 
   [[nodiscard]] const ClusterState& whole() const { return problem_->cluster; }
   [[nodiscard]] int size() const { return static_cast<int>(plans_.size()); }

@@ -1,6 +1,7 @@
 // Replays whose results can be computed by hand.
 #include "planner/replay/replay.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -25,6 +26,22 @@ using testing::kSpotPool;
 using testing::named_trace;
 using testing::replayed;
 using testing::trace_of;
+
+// A GPU costs $0.3 per hour, and ten times as much in the second of three times of 1,800 s.
+ReplayOptions with_a_dear_time() {
+  ReplayOptions options = at_once();
+  options.prices[kSpotPool] = {
+      {Seconds(0), DollarsPerHour(0.3)}, {Seconds(1800), DollarsPerHour(3)}, {Seconds(3600), DollarsPerHour(0.3)}};
+  return options;
+}
+
+// Returns how many GPUs the job uses at this time.
+int used_gpus_at(const ReplayReport& report, double seconds) {
+  const auto period = std::ranges::find_if(report.periods, [&](const ReplayPeriod& candidate) {
+    return candidate.from <= Seconds(seconds) && Seconds(seconds) < candidate.to;
+  });
+  return period == report.periods.end() ? -1 : period->used_gpus;
+}
 
 TEST(Replay, OnSteadyCapacityAllTimeButTheStartIsTraining) {
   const auto report = replayed(a_long_job(), trace_of({4}), ReplayPolicy::kLive, at_once());
@@ -253,6 +270,28 @@ TEST(Replay, NodesThatNoPlanUsesArePaidFor) {
   EXPECT_NEAR(report.cost.value(), 4 * 0.3 * 1000 / 3600, 1e-9);
   EXPECT_NEAR(report.idle_cost.value(), (4 - report.periods[0].used_gpus) * 0.3 * 1000 / 3600, 1e-9);
   EXPECT_EQ(replayed(a_long_job(), trace_of({0}), ReplayPolicy::kLive, at_once()).cost, Dollars(0));
+}
+
+TEST(Replay, AJobWhosePlanGetsTooDearMovesToOneThatKeepsTheLimit) {
+  JobSpec job = a_long_job();
+  job.objective = MaximizeThroughput{std::nullopt, DollarsPerHour(3)};
+  const auto live = replayed(job, trace_of({4}, 5400), ReplayPolicy::kLive, with_a_dear_time());
+  EXPECT_EQ(used_gpus_at(live, 1000), 4);
+  EXPECT_EQ(used_gpus_at(live, 3000), 1);
+  EXPECT_EQ(used_gpus_at(live, 5000), 4);
+  EXPECT_EQ(live.computed, live.steps) << "no step is lost";
+  const auto oracle = replayed(job, trace_of({4}, 5400), ReplayPolicy::kOracle, with_a_dear_time());
+  EXPECT_EQ(used_gpus_at(oracle, 3000), 1);
+  EXPECT_GE(oracle.steps, live.steps);
+}
+
+TEST(Replay, IfNoPlanKeepsTheLimitTheJobTrainsOn) {
+  JobSpec job = a_long_job();
+  job.objective = MaximizeThroughput{std::nullopt, DollarsPerHour(2)};
+  for (const ReplayPolicy policy : {ReplayPolicy::kLive, ReplayPolicy::kOracle}) {
+    const auto report = replayed(job, trace_of({4}, 5400), policy, with_a_dear_time());
+    EXPECT_EQ(used_gpus_at(report, 3000), 4) << to_string(policy);
+  }
 }
 
 TEST(Replay, EndsWhenTheJobIsDone) {
