@@ -199,7 +199,7 @@ class PlanChooser {
     return stays ? Choice{*stay_, Seconds(0), true} : best;
   }
   // See PlannedJob::limit_missed_by_current.
-  [[nodiscard]] const std::string& limit_missed_by_current() const { return limit_missed_; }
+  [[nodiscard]] const std::optional<MissedLimit>& limit_missed_by_current() const { return limit_missed_; }
   // Returns the problem whose pools the plan of the choice refers to.
   [[nodiscard]] const PlanningProblem& problem_of(const Choice& choice) const {
     const PlanningProblem* own = choice.is_current ? intact_.value().own_problem() : nullptr;
@@ -228,7 +228,7 @@ class PlanChooser {
     if (current->score.is_feasible()) {
       stay_ = std::move(current);
     } else {
-      limit_missed_ = missed_limit(problem_.job, *current);
+      limit_missed_ = missed_limit(problem_.job.objective, current->estimate.iteration, current->estimate.cost);
     }
   }
 
@@ -243,9 +243,9 @@ class PlanChooser {
   std::optional<IntactPlan> intact_;  // the running plan, if it still has all its GPUs
   std::optional<MigrationCost> migration_;
   Search search_;
-  std::optional<PlanCandidate> stay_;  // the running plan, if it is feasible
-  std::string limit_missed_;           // by the running plan
-  std::optional<PlanCandidate> near_;  // the best plan near the running one
+  std::optional<PlanCandidate> stay_;        // the running plan, if it is feasible
+  std::optional<MissedLimit> limit_missed_;  // by the running plan
+  std::optional<PlanCandidate> near_;        // the best plan near the running one
 };
 
 // The thorough proof runs with each of these efforts in turn. Each run starts from the bound that the previous one has

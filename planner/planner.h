@@ -1,11 +1,12 @@
 // Planner: the entry point of this folder. It finds the best plan in a plan space for a job on a cluster.
 #pragma once
 
+#include <optional>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "core/model/estimate.h"
+#include "core/model/missed_limit.h"
 #include "core/model/plan.h"
 #include "core/model/schedule_times.h"
 #include "planner/problem/estimator.h"
@@ -28,9 +29,9 @@ struct PlannedJob {
   Dollars bound_cost;           // a lower bound: no plan of the space costs less per iteration
   Seconds pause;               // how long training stops while the job moves to the plan; zero if the job does not move
   bool keeps_current = false;  // the plan is PlanOptions::current
-  // The limit of the objective that PlanOptions::current misses, although it still has all its GPUs; empty: none.
-  // "costs $12.3 an hour, and maxCostPerHour is $10". Such a plan cannot stay, so `plan` may be worse by the objective.
-  std::string limit_missed_by_current;
+  // The limit of the objective that PlanOptions::current misses, although it still has all its GPUs. Such a plan cannot
+  // stay, so `plan` may be worse by the objective.
+  std::optional<MissedLimit> limit_missed_by_current;
   SearchReport search;
   // The chosen plan and other plans of the Pareto front of iteration time and cost, the fastest first. Both include the
   // expected loss (loss_factor() in core/model/estimate.h).

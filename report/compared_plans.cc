@@ -125,25 +125,17 @@ std::string objective_text(const Objective& objective) {
 }
 
 std::string broken_limit(const Objective& objective, const Estimate& estimate) {
-  const double each = estimate.cost_per_iteration().value();
-  const double hourly = estimate.cost_per_hour.value();
-  return std::visit(Overloaded{[&](const MaximizeThroughput& most) -> std::string {
-                                 if (most.max_cost_per_iteration && each > most.max_cost_per_iteration->value()) {
-                                   return fmt::format("{} per iteration, over the limit of {}", money(each),
-                                                      money(most.max_cost_per_iteration->value()));
-                                 }
-                                 if (most.max_cost_per_hour && hourly > most.max_cost_per_hour->value()) {
-                                   return fmt::format("{} per hour, over the limit of {}", money(hourly),
-                                                      money(most.max_cost_per_hour->value()));
-                                 }
-                                 return "";
-                               },
-                               [&](const MinimizeCost& least) -> std::string {
-                                 if (!least.min_throughput || estimate.throughput() >= *least.min_throughput) return "";
-                                 return fmt::format("{}, below the minimum of {}", significant(estimate.throughput()),
-                                                    rate_text(*least.min_throughput));
-                               }},
-                    objective);
+  const auto missed = missed_limit(objective, estimate.iteration, estimate.cost_per_iteration());
+  if (!missed) return {};
+  switch (missed->kind) {
+    case MissedLimit::Kind::kCostPerIteration:
+      return fmt::format("{} per iteration, over the limit of {}", money(missed->figure), money(missed->limit));
+    case MissedLimit::Kind::kCostPerHour:
+      return fmt::format("{} per hour, over the limit of {}", money(missed->figure), money(missed->limit));
+    case MissedLimit::Kind::kThroughput:
+      break;
+  }
+  return fmt::format("{}, below the minimum of {}", significant(missed->figure), rate_text(missed->limit));
 }
 
 }  // namespace sailor::report

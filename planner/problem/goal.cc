@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/model/missed_limit.h"
+
 namespace sailor {
 namespace {
 
@@ -10,8 +12,6 @@ constexpr double kBeyondAnyRatio = 1e100;
 // Two plans that differ by at most this fraction are equally good.
 constexpr double kEqual = 0.01;
 constexpr double kRounding = 1e-9;
-// A plan whose figure equals a limit keeps it, whatever the order in which the figure was summed.
-constexpr double kRoundingOfSums = 1e-12;
 
 // If the limit is zero, the ratio to it is not defined. The result is then huge, but still proportional to the excess.
 double relative_miss(double value, double limit) {

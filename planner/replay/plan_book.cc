@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/model/missed_limit.h"
 #include "core/model/plan_hash.h"
 #include "core/model/sort_unique.h"
 #include "core/model/tensor_parallel.h"
-#include "planner/problem/goal.h"
 #include "planner/replan/migration_cost.h"
 
 namespace sailor {
@@ -87,7 +87,7 @@ bool PlanBook::keeps_limits(int plan, int cluster) const {
   }
   const Seconds iteration = known.estimate.iteration;
   const Dollars cost = price * iteration + known.estimate.traffic_cost_per_iteration;
-  return Goal::of(job_).misses_of({iteration, cost, Bytes(0)}, gpu_count(known.plan)).cost == 0;
+  return !missed_limit(job_.objective, iteration, cost);
 }
 
 PlanFigures PlanBook::figures(int plan, const std::vector<DollarsPerHour>& prices) const {

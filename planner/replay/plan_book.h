@@ -44,7 +44,7 @@ class PlanBook {
   // Returns the number in this book of the best plan for the cluster. Fails with kInfeasible if there is none.
   Result<int> best(int cluster, PlanStyle style);
   bool fits(int plan, int cluster);
-  // Whether the plan keeps the job's limits on cost at the prices of the cluster.
+  // Whether the plan keeps the limits of the job's objective at the prices of the cluster.
   [[nodiscard]] bool keeps_limits(int plan, int cluster) const;
 
   [[nodiscard]] const ClusterState& whole() const { return problem_->cluster; }

@@ -1,12 +1,12 @@
 #include "planner/search/infeasible.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/model/counted.h"
+#include "core/model/missed_limit.h"
 
 namespace sailor {
 namespace {
@@ -55,42 +55,26 @@ Error too_little_memory(const PlanningProblem& problem, const PlanCandidate& nea
       (problem.tensor_parallel_sizes.size() == 1 ? "" : "; larger nodes help too"));
 }
 
-// Returns the value with four digits, rounded so that a limit with this value can be kept.
-double rounded_up(double value) {
-  if (value <= 0) return 0;
-  const double digit = std::pow(10, std::floor(std::log10(value)) - 3);
-  return std::ceil(value / digit) * digit;
-}
-double rounded_down(double value) { return 1 / rounded_up(1 / value); }
-
-// Returns the limit on the cost of an iteration if the plan misses it. Returns null if it misses the one on the hour.
-const Dollars* missed_cost_per_iteration(const MaximizeThroughput& objective, const PlanCandidate& plan) {
-  const auto& limit = objective.max_cost_per_iteration;
-  return limit && plan.estimate.cost > *limit ? &*limit : nullptr;
-}
-
-Error too_expensive(const PlanningProblem& problem, const PlanCandidate& nearest) {
-  const auto& objective = std::get<MaximizeThroughput>(problem.job.objective);
-  if (const Dollars* limit = missed_cost_per_iteration(objective, nearest)) {
-    return infeasible(
-        fmt::format("no plan costs at most maxCostPerIteration ${:.6g}: the nearest found costs ${:.4g} an "
-                    "iteration; raise the limit to that or allow cheaper GPUs",
-                    limit->value(), rounded_up(nearest.estimate.cost.value())));
+Error beyond_limit(const MissedLimit& missed) {
+  const double figure = figure_to_ask_for(missed);
+  switch (missed.kind) {
+    case MissedLimit::Kind::kCostPerIteration:
+      return infeasible(
+          fmt::format("no plan costs at most maxCostPerIteration ${:.6g}: the nearest found costs ${:.4g} an "
+                      "iteration; raise the limit to that or allow cheaper GPUs",
+                      missed.limit, figure));
+    case MissedLimit::Kind::kCostPerHour:
+      return infeasible(
+          fmt::format("no plan costs at most maxCostPerHour ${:.6g}: the nearest found costs ${:.4g} an hour; raise "
+                      "the limit to that or allow cheaper GPUs",
+                      missed.limit, figure));
+    case MissedLimit::Kind::kThroughput:
+      break;
   }
-  return infeasible(
-      fmt::format("no plan costs at most maxCostPerHour ${:.6g}: the nearest found costs ${:.4g} an hour; raise "
-                  "the limit to that or allow cheaper GPUs",
-                  objective.max_cost_per_hour.value().value(), rounded_up(cost_per_hour(nearest.estimate).value())));
-}
-
-double min_throughput(const JobSpec& job) { return std::get<MinimizeCost>(job.objective).min_throughput.value(); }
-double reached_throughput(const PlanCandidate& plan) { return rounded_down(1 / plan.estimate.iteration.value()); }
-
-Error too_slow(const PlanningProblem& problem, const PlanCandidate& nearest) {
   return infeasible(
       fmt::format("no plan reaches minThroughput {:.6g} iterations/s: the fastest found makes {:.4g}; lower it to "
                   "that or allow more GPUs",
-                  min_throughput(problem.job), reached_throughput(nearest)));
+                  missed.limit, figure));
 }
 
 std::string joined(const std::vector<Accelerator>& names) {
@@ -160,28 +144,12 @@ Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* ne
     return infeasible(fmt::format("no plan could be made of {} before the planner was stopped; give it more time",
                                   counted(problem.cluster.free_gpus(), "GPU")));
   }
-  const Misses misses = Goal::of(problem.job).misses_of(nearest->estimate, nearest->plan.gpus());
-  if (misses.memory > 0) return too_little_memory(problem, *nearest, report);
-  if (misses.cost > 0) return too_expensive(problem, *nearest);
-  if (misses.throughput > 0) return too_slow(problem, *nearest);
+  const EstimateSummary& estimate = nearest->estimate;
+  if (estimate.memory_excess > Bytes(0)) return too_little_memory(problem, *nearest, report);
+  const auto missed = missed_limit(problem.job.objective, estimate.iteration, estimate.cost);
+  if (missed) return beyond_limit(*missed);
   return infeasible(fmt::format("no plan uses minGpus {} GPUs: the nearest uses {}; lower minGpus",
                                 problem.job.resources.min_gpus, nearest->plan.gpus()));
-}
-
-std::string missed_limit(const JobSpec& job, const PlanCandidate& plan) {
-  const Misses misses = Goal::of(job).misses_of(plan.estimate, plan.plan.gpus());
-  if (misses.throughput > 0) {
-    return fmt::format("makes {:.4g} iterations/s, and minThroughput is {:.6g}", reached_throughput(plan),
-                       min_throughput(job));
-  }
-  if (misses.cost <= 0) return {};
-  const auto& objective = std::get<MaximizeThroughput>(job.objective);
-  if (const Dollars* limit = missed_cost_per_iteration(objective, plan)) {
-    return fmt::format("costs ${:.4g} an iteration, and maxCostPerIteration is ${:.6g}",
-                       rounded_up(plan.estimate.cost.value()), limit->value());
-  }
-  return fmt::format("costs ${:.4g} an hour, and maxCostPerHour is ${:.6g}",
-                     rounded_up(cost_per_hour(plan.estimate).value()), objective.max_cost_per_hour.value().value());
 }
 
 }  // namespace sailor

@@ -17,8 +17,4 @@ Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, con
 // counts the plans that were tried. An error about memory says whether it is proved that no plan fits.
 Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* nearest, const SearchReport& report);
 
-// Says which limit of the job's objective the plan misses: "costs $12.3 an hour, and maxCostPerHour is $10". Empty:
-// none.
-std::string missed_limit(const JobSpec& job, const PlanCandidate& plan);
-
 }  // namespace sailor

@@ -42,14 +42,12 @@ DollarsPerHour price_of(const std::vector<PoolKey>& gpus, const ClusterState& cl
   return price;
 }
 
-// As the planner says it of the running plan.
-std::string limit_missed_by_current(const PlanQuestion& question) {
-  const auto limit = most_cost_per_hour(question.job);
-  if (!limit || !question.current) return {};
+std::optional<MissedLimit> limit_missed_by_current(const PlanQuestion& question) {
+  if (!question.current) return std::nullopt;
   std::vector<PoolKey> gpus;
   for (const Replica& replica : question.current->stages[0].replicas) gpus.push_back(replica.pool);
-  const DollarsPerHour price = price_of(gpus, question.cluster);
-  return price > *limit ? fmt::format("costs ${} an hour", price.value()) : std::string();
+  const Seconds iteration(1.0 / static_cast<double>(gpus.size()));
+  return missed_limit(question.job.objective, iteration, price_of(gpus, question.cluster) * iteration);
 }
 
 // One stage, a replica on every GPU, or on as many as the job may use: the more and the faster GPUs, the faster.

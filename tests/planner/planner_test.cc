@@ -297,11 +297,11 @@ TEST(Planner, ARunningPlanThatMissesALimitAtANewPriceIsLeftForOneThatKeepsIt) {
   options.current = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2).price(1)).value().plan;
   const auto dearer = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2).price(1.5), options).value();
   EXPECT_EQ(gpu_count(*options.current), 32);
-  EXPECT_EQ(dearer.limit_missed_by_current, "costs $48 an hour, and maxCostPerHour is $32");
+  EXPECT_EQ(to_string(dearer.limit_missed_by_current.value()), "costs $48 an hour, and maxCostPerHour is $32");
   EXPECT_LE(dearer.estimate.cost_per_hour, DollarsPerHour(32));
   const auto cheaper = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2).price(.5), options).value();
   EXPECT_TRUE(cheaper.keeps_current);
-  EXPECT_EQ(cheaper.limit_missed_by_current, "");
+  EXPECT_FALSE(cheaper.limit_missed_by_current);
 }
 
 TEST(Planner, ARunningPlanThatIsTooSlowIsLeftForADearerOne) {
@@ -314,7 +314,7 @@ TEST(Planner, ARunningPlanThatIsTooSlowIsLeftForADearerOne) {
   options.current = cheapest.plan;
   job.objective = MinimizeCost{.min_throughput = 1.5 * cheapest.estimate.throughput()};
   const auto faster = plan(job, cluster, options).value();
-  EXPECT_THAT(faster.limit_missed_by_current, HasSubstr("iterations/s, and minThroughput is "));
+  EXPECT_THAT(to_string(faster.limit_missed_by_current.value()), HasSubstr("iterations/s, and minThroughput is "));
   EXPECT_GE(faster.estimate.throughput(), 1.5 * cheapest.estimate.throughput());
 }
 

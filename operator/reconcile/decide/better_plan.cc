@@ -47,9 +47,9 @@ bool may_ask_for_new_nodes(const Observation& observation) {
 }
 
 Cause cause_of(const Observation& observation, const PlannedJob& better) {
-  if (const std::string& missed = better.limit_missed_by_current; !missed.empty()) {
-    return {Reason::kLimitExceeded,
-            fmt::format("The plan before {}. This one keeps the limit: {}.", missed, gpus_text(better.plan))};
+  if (const auto& missed = better.limit_missed_by_current) {
+    return {Reason::kLimitExceeded, fmt::format("The plan before {}. This one keeps the limit: {}.", to_string(*missed),
+                                                gpus_text(better.plan))};
   }
   if (auto cause = cause_of_faster_gpus(observation)) return *std::move(cause);
   return {Reason::kScaleUpOpportunity, fmt::format("A better plan has become possible: {}.", gpus_text(better.plan))};
@@ -105,7 +105,7 @@ BetterPlan look_for_better_plan(const Observation& observation, const Generation
   if (!better.lookup.has_plan()) return better;
   const PlannedJob& planned = *better.lookup.answer->result;
   better.is_found = !planned.keeps_current && planned.plan != running.plan &&
-                    (!planned.limit_missed_by_current.empty() ||
+                    (planned.limit_missed_by_current ||
                      is_better(observation.job.spec->objective, running.summary, planned.estimate));
   return better;
 }

@@ -31,7 +31,7 @@ PolicyResult with_forgone(const Observation& observation, const Forgone& forgone
 
 std::optional<PolicyResult> postpone_change(const Observation& observation, const PlannedJob& better) {
   const auto outlook = JobOutlook::of(observation);
-  if (!outlook || !better.limit_missed_by_current.empty()) return std::nullopt;
+  if (!outlook || better.limit_missed_by_current) return std::nullopt;
   const auto gpus = gpus_by_pool(better.plan);
   const double share = share_forgone_for(observation, better.estimate);
   const Seconds pause = pause_of_change(observation.job.spec->elasticity, better.pause);
