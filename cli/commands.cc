@@ -63,6 +63,10 @@ std::optional<std::string> note_on_running_plan(Plan running, const JobSpec& job
 }
 
 Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const std::string& file) {
+  if (file == "-") {
+    return fail(ErrorCode::kInvalidArgument,
+                "--timeline -: the estimate is printed to the standard output; name a file");
+  }
   std::ofstream stream(file);
   stream << trace_json(timing, plan) << "\n";
   if (stream.flush()) return {};
@@ -168,6 +172,7 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   if (!arguments.is_from_cluster)
     std::ranges::move(notes_on_missing_kernels(planned->plan), std::back_inserter(planned->estimate.notes));
   std::ranges::move(found.notes, std::back_inserter(planned->estimate.notes));
+  std::ranges::copy(world->notes, std::back_inserter(planned->estimate.notes));
   if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *basis, out);
   if (arguments.format != Format::kTable) {
     nlohmann::json json = planned_json(*planned, *basis);
@@ -192,6 +197,7 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
   auto estimate = world->simulator->simulate(world->job, world->cluster, *plan);
   if (!estimate) return tl::unexpected(Error(estimate.error()).within(arguments.plan));
   std::ranges::move(unmet_requests(world->job, *plan, *estimate), std::back_inserter(estimate->notes));
+  std::ranges::copy(world->notes, std::back_inserter(estimate->notes));
   const auto basis = world->simulator->basis_of(world->job, world->cluster, *plan);
   if (!basis) return tl::unexpected(Error(basis.error()).within(arguments.plan));
   if (!arguments.timeline.empty() || arguments.format == Format::kHtml) {
@@ -218,6 +224,7 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
 }
 
 Result<void> run_validate(const std::vector<std::string>& files, std::ostream& out, std::ostream& errors) {
+  if (auto checked = check_standard_input(files); !checked) return checked;
   std::size_t found = 0;
   for (const std::string& file : files) {
     const Validation validation = validate_file(file);

@@ -50,6 +50,20 @@ Result<KnownCluster> read_known_cluster(const Inputs& inputs, const SourceDocume
   return known;
 }
 
+// A zone without pool is mostly mistyped.
+std::vector<std::string> notes_on_unused_pairs(const NetworkModel& network, const ClusterState& cluster) {
+  std::vector<std::string> notes;
+  for (const PairOverride& pair : network.pairs) {
+    for (const Zone& zone : {pair.from, pair.to}) {
+      if (std::ranges::any_of(cluster.pools, [&](const Pool& pool) { return pool.key.zone == zone; })) continue;
+      notes.push_back(fmt::format("NetworkModel: no pool is in zone {}, so the pair of {} and {} has no effect",
+                                  zone.str(), pair.from.str(), pair.to.str()));
+      break;
+    }
+  }
+  return notes;
+}
+
 }  // namespace
 
 Result<ExecutionModel> named_execution_model(const std::string& name) {
@@ -94,22 +108,25 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
   }
   auto execution = execution_model(inputs.execution, *cluster);
   if (!execution) return tl::unexpected(std::move(execution.error()));
-  return InputFiles{.job = *std::move(job),
-                    .job_document = *std::move(document),
-                    .cluster = *std::move(slowed),
-                    .healthy = std::move(cluster->cluster),
-                    .slow = *std::move(slow),
-                    .live = std::move(known->live),
-                    .node_selectors = std::move(cluster->node_selectors),
-                    .simulator = std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network),
-                                                             *std::move(execution))};
+  std::vector<std::string> notes;
+  if (!known->live) notes = notes_on_unused_pairs(cluster->network, cluster->cluster);
+  return InputFiles{
+      .job = *std::move(job),
+      .job_document = *std::move(document),
+      .cluster = *std::move(slowed),
+      .healthy = std::move(cluster->cluster),
+      .slow = *std::move(slow),
+      .live = std::move(known->live),
+      .node_selectors = std::move(cluster->node_selectors),
+      .simulator = std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network), *std::move(execution)),
+      .notes = std::move(notes)};
 }
 
 void print_left_out_pools(const InputFiles& world, std::ostream& notes) {
   for (const std::string& note : notes_on_unknown_pools(world.job, world.cluster)) notes << "note: " << note << "\n";
 }
 
-Result<void> check_standard_input(std::initializer_list<std::string_view> files) {
+Result<void> check_standard_input(const std::vector<std::string>& files) {
   if (std::ranges::count(files, "-") < 2) return {};
   return fail(ErrorCode::kInvalidArgument,
               "- is given twice, but the standard input can be read only once; use a file");

@@ -25,6 +25,7 @@ struct InputFiles {
   std::optional<LiveCluster> live;                                       // empty: the cluster is a file
   std::map<PoolKey, std::map<std::string, std::string>> node_selectors;  // ClusterFile::node_selectors
   std::unique_ptr<Simulator> simulator;
+  std::vector<std::string> notes;  // what in the files has no effect
 };
 
 Result<InputFiles> read_input_files(const Inputs& inputs);
@@ -37,7 +38,7 @@ Result<ExecutionModel> named_execution_model(const std::string& name);
 void print_left_out_pools(const InputFiles& world, std::ostream& notes);
 
 // Fails if several files are the standard input ("-"), which can be read only once.
-Result<void> check_standard_input(std::initializer_list<std::string_view> files);
+Result<void> check_standard_input(const std::vector<std::string>& files);
 
 // Reads a plan, or an object with a key `plan`. The file "-" is the standard input.
 Result<Plan> read_plan(const std::string& file);

@@ -1,5 +1,9 @@
 // Reads the manifest NetworkModel (a file, or a key of a ConfigMap) into the struct NetworkModel.
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/manifest/manifest.h"
 #include "core/model/job_json.h"
@@ -13,6 +17,8 @@ constexpr double kLeastGigabytesPerSecond = 1e-6;
 constexpr double kMostMicroseconds = 60e6;
 
 constexpr std::string_view kTierNames[kNetworkTiers] = {"node", "zone", "region", "continent", "world"};
+
+constexpr std::array kLinkFields = {"gigabytesPerSecond", "latencyMicroseconds", "dollarsPerGigabyte"};
 
 // The fields of the object replace those of `link`.
 Link link_from(JsonReader& reader, Link link) {
@@ -59,6 +65,9 @@ void read_pairs(JsonReader& spec, NetworkModel& network) {
     if (network.has_override(from, to)) {
       reader.record("to", fmt::format("the pair of {} and {} is given twice, where the order does not matter; keep one",
                                       from.str(), to.str()));
+    }
+    if (std::ranges::none_of(kLinkFields, [&](const char* field) { return reader.has(field); })) {
+      reader.record("to", fmt::format("the pair says nothing of the link; give {}", fmt::join(kLinkFields, " or ")));
     }
     const Link link = link_from(reader, network.tier(tier_between(Location::of(from), Location::of(to))));
     if (const auto& error = reader.error()) spec.absorb(*error);

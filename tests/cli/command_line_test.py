@@ -98,6 +98,21 @@ class CommandLine(ProgramTest):
                             "standard input")
         self.assert_refused(sailor("simulate", *INPUTS, "--plan", "-", stdin="nonsense"), 2, "standard input")
         self.assertEqual(sailor("validate", "-", stdin=text).returncode, 0)
+        self.assert_refused(sailor("validate", "-", "-", stdin=text), 2, "standard input")
+        self.assert_refused(sailor("simulate", *INPUTS, "--plan", self.plan, "--timeline", "-"), 2, "name a file")
+
+    def test_a_pair_of_a_zone_without_pool_gets_a_note(self):
+        with open(CLUSTER, encoding="utf-8") as file:
+            cluster = file.read()
+        pair = "---\napiVersion: sailor.dev/v1alpha1\nkind: NetworkModel\nmetadata: {name: ours}\nspec:\n  pairs:\n  - "
+        mistyped = self.write("pairs.yaml", cluster + pair +
+                              '{from: us-central1-a, to: us-centrall-b, gigabytesPerSecond: "1"}\n')
+        for command in (["plan", *INPUTS[:2]], ["simulate", *INPUTS[:2], "--plan", self.plan]):
+            done = sailor(*command, "--cluster", mistyped)
+            self.assertIn("Note: NetworkModel: no pool is in zone us-centrall-b, so the pair of us-central1-a and "
+                          "us-centrall-b has no effect", done.stdout, done.stderr)
+        empty = self.write("pairs.yaml", cluster + pair + "{from: us-central1-a, to: us-central1-b}\n")
+        self.assert_refused(sailor("plan", *INPUTS[:2], "--cluster", empty), 2, "the pair says nothing of the link")
 
     def test_every_format_is_what_it_says(self):
         page = sailor("plan", *INPUTS, "-o", "html").stdout
