@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int kActions = 40;      // of a life
 constexpr int kStepsAtRest = 12;  // between two looks, so that GPUs that were slow are seen to have recovered
+constexpr double kPrice = 0.125, kHighPrice = 0.375;  // of a GPU, in dollars per hour
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 const std::vector<std::string> kNodes = {"a", "b", "c", "d"};
 const std::vector<std::string> kJobs = {"one", "two", "three"};
@@ -32,7 +34,10 @@ class Life {
     world_.add_priority_class("low", 10);
     world_.add_priority_class("high", 1000);
     for (const std::string& node : {kNodes[0], kNodes[1]}) world_.add_node(node, 2);
-    if (below(2) == 0) world_.add_pool("growing", {{"maxNodes", below(7)}});
+    if (below(2) == 0) {
+      most_nodes_ = below(7);
+      set_price(kPrice);
+    }
     world_.api_server.put(kPods, foreign_pod());
     add_job("one");
   }
@@ -41,16 +46,16 @@ class Life {
     using Act = void (Life::*)();
     // The operator acts most often, and faults are rare beside it.
     static constexpr std::pair<int, Act> kActs[] = {
-        {30, &Life::reconcile},    {14, &Life::live},          {8, &Life::pass_time},     {5, &Life::add_some_job},
-        {4, &Life::add_node},      {4, &Life::lose_node},      {4, &Life::preempt},       {4, &Life::crash},
-        {3, &Life::suspend},       {4, &Life::resume},         {3, &Life::resize},        {2, &Life::delete_job},
-        {9, &Life::do_last_step},  {6, &Life::end_done_pod},   {3, &Life::fail_pod},      {2, &Life::lose_record},
-        {3, &Life::toggle_agents}, {3, &Life::toggle_kubelet}, {2, &Life::toggle_quota},  {3, &Life::cut_off_node},
-        {3, &Life::reach_node},    {3, &Life::pause_operator}, {3, &Life::wake_operator}, {3, &Life::evict_pod},
-        {2, &Life::toggle_path},   {2, &Life::freeze_node},    {3, &Life::thaw_node},     {3, &Life::tell_failure},
-        {2, &Life::toggle_slow},   {6, &Life::train},          {8, &Life::deliver_one},   {5, &Life::make_node},
-        {3, &Life::refuse_nodes},  {3, &Life::lose_new_node},  {8, &Life::admit},         {3, &Life::change_quota},
-        {2, &Life::evict_workload}};
+        {30, &Life::reconcile},     {14, &Life::live},          {8, &Life::pass_time},     {5, &Life::add_some_job},
+        {4, &Life::add_node},       {4, &Life::lose_node},      {4, &Life::preempt},       {4, &Life::crash},
+        {3, &Life::suspend},        {4, &Life::resume},         {3, &Life::resize},        {2, &Life::delete_job},
+        {9, &Life::do_last_step},   {6, &Life::end_done_pod},   {3, &Life::fail_pod},      {2, &Life::lose_record},
+        {3, &Life::toggle_agents},  {3, &Life::toggle_kubelet}, {2, &Life::toggle_quota},  {3, &Life::cut_off_node},
+        {3, &Life::reach_node},     {3, &Life::pause_operator}, {3, &Life::wake_operator}, {3, &Life::evict_pod},
+        {2, &Life::toggle_path},    {2, &Life::freeze_node},    {3, &Life::thaw_node},     {3, &Life::tell_failure},
+        {2, &Life::toggle_slow},    {6, &Life::train},          {8, &Life::deliver_one},   {5, &Life::make_node},
+        {3, &Life::refuse_nodes},   {3, &Life::lose_new_node},  {8, &Life::admit},         {3, &Life::change_quota},
+        {2, &Life::evict_workload}, {3, &Life::change_price}};
     int sum = 0;
     for (const auto& [weight, act] : kActs) sum += weight;
     int choice = below(sum);
@@ -72,6 +77,7 @@ class Life {
     world_.stuck_nodes.clear();
     world_.api_server.refusals.clear();
     world_.api_server.crash_at_write = -1;
+    if (most_nodes_) set_price(kPrice);
     // The longest limit of the operator is 840 s.
     for (const int minutes : {1, 1, 1, 1, 1, 5, 5, 5, 5, 15, 15}) {
       world_.pass(std::chrono::minutes(minutes));
@@ -128,6 +134,11 @@ class Life {
     if (below(3) != 0) spec["checkpoint"] = {{"path", "/checkpoints"}};
     if (below(3) == 0) spec["elasticity"] = {{"mode", below(2) == 0 ? "Restart" : "Off"}};
     if (below(2) == 0) spec["elasticity"]["lookAhead"] = "On";
+    // At the lower price there is a plan within the limit.
+    if (most_nodes_ && below(2) == 0) {
+      spec["objective"] = {{"type", "MaxThroughput"},
+                           {"maxCostPerHour", fmt::format("{}", kPrice * (least + below(3)))}};
+    }
     world_.pause = Seconds(100 * below(4));
     const Json labels = queue_.labels();
     world_.add_job(spec, labels);
@@ -190,9 +201,20 @@ class Life {
     const std::string& node = any(kNodes);
     if (world_.api_server.find("nodes", node).is_null()) return;
     say("lose node " + node);
+    if (const Json pod = world_.api_server.find("pods", world_.pod_on(node)); !pod.is_null()) {
+      pods_of_lost_nodes_.insert(kube::uid_of(pod));
+    }
     world_.remove_node(node);
     faults_.break_peers(node);
     if (below(2) == 0) collect_pods_of_lost_nodes();
+  }
+
+  void change_price() {
+    if (most_nodes_) set_price(below(2) == 0 ? kPrice : kHighPrice);
+  }
+  void set_price(double dollars) {
+    say(fmt::format("a GPU costs ${}", dollars));
+    world_.add_pool("growing", {{"maxNodes", most_nodes_.value()}, {"pricePerGpuHour", fmt::format("{}", dollars)}});
   }
 
   void make_node() {
@@ -240,6 +262,7 @@ class Life {
     say(fmt::format("resize {} to {}-{}", world_.job.name, least, most));
     world_.change_job([&](Json& job) {
       job["spec"]["resources"] = {{"minGpus", least}, {"maxGpus", most}};
+      job["spec"].erase("objective");
       job["spec"]["training"]["steps"] = kube::integer_at(job, {"spec", "training", "steps"}) + below(2);
     });
   }
@@ -259,11 +282,13 @@ class Life {
     reconcile_selected();  // the watch reports the deletion
   }
 
-  // Kubernetes does so some 40 seconds after the node is gone. A pod that was never bound stays.
+  // Kubernetes does so some 40 seconds after the node is gone. If another node of the same name has come before, the
+  // kubelet of that node ends the pod, of which it has no container. A pod that was never bound stays.
   void collect_pods_of_lost_nodes() {
     for (const Json& pod : world_.api_server.all("pods")) {
       const std::string node = kube::text_at(pod, {"spec", "nodeName"});
-      if (!node.empty() && world_.api_server.find("nodes", node).is_null()) erase_pod(pod);
+      const bool is_gone = !node.empty() && world_.api_server.find("nodes", node).is_null();
+      if (is_gone || pods_of_lost_nodes_.contains(kube::uid_of(pod))) erase_pod(pod);
     }
   }
 
@@ -472,8 +497,10 @@ class Life {
   std::mt19937 random_;
   World world_;
   PodFaults faults_{world_};
-  std::set<std::string> cut_off_;  // nodes
-  std::function<bool()> paused_;   // what a former leader still writes when it wakes
+  std::optional<int> most_nodes_;             // of the pool, if it is declared
+  std::set<std::string> cut_off_;             // nodes
+  std::set<std::string> pods_of_lost_nodes_;  // their UIDs
+  std::function<bool()> paused_;              // what a former leader still writes when it wakes
   std::vector<std::string> said_;
   int reconciles_ = 0;
   LifeQueue queue_{world_, [this](int limit) { return below(limit); }, [this](const std::string& what) { say(what); }};

@@ -65,8 +65,8 @@ Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass
   gpus.resize(static_cast<std::size_t>(std::min(free, question.job.resources.max_gpus.value_or(free))));
   const auto limit = most_cost_per_hour(question.job);
   while (limit && price_of(gpus, question.cluster) > *limit) gpus.pop_back();
-  if (gpus.empty()) return fail(ErrorCode::kInfeasible, "no plan costs so little");
   const int used = static_cast<int>(gpus.size());
+  if (used < question.job.resources.min_gpus) return fail(ErrorCode::kInfeasible, "no plan costs so little");
   double speed = 0;
   for (const PoolKey& gpu : gpus) speed += 1 / slowdown_of(gpu.grade);
   PlannedJob planned;
