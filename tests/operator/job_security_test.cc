@@ -187,6 +187,20 @@ TEST_F(JobSecurity, OfANewPodIsMadeAlsoIfTheSecretIsGone) {
   EXPECT_THAT(world.api_server.all("secrets"), SizeIs(1));
 }
 
+// The kubelet does not start a pod whose Secret is gone.
+TEST_F(JobSecurity, IsWrittenAgainForAPodThatDoesNotStart) {
+  world.stuck_nodes = {"a", "b"};
+  start();
+  const auto secrets = [&] { return world.api_server.all("secrets"); };
+  world.api_server.erase("/api/v1/namespaces/default/secrets", kube::name_of(secrets().front()));
+  world.pass(std::chrono::seconds(20));
+  world.settle();
+  EXPECT_THAT(secrets(), IsEmpty()) << "pods take a while to start";
+  world.pass(std::chrono::ceil<std::chrono::seconds>(world.requeue_after.value()));
+  world.settle();
+  EXPECT_THAT(secrets(), SizeIs(1));
+}
+
 TEST_F(JobSecurity, ThatAnAgentDoesNotAcceptIsSaidUntilItDoes) {
   start();
   world.pass(minutes(1));

@@ -227,6 +227,26 @@ TEST_F(LifeOfJob, SuspendedJobHasNoPodsAndResumes) {
   EXPECT_EQ(world.status()["rescales"][1]["reason"], "Resumed");
 }
 
+TEST_F(LifeOfJob, ASuspendedJobWithoutCheckpointSaysThatItWillBeginAgain) {
+  start();
+  world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+  world.settle();
+  EXPECT_THAT(world.condition("Suspended"), HasSubstr("begin again at step 0, because the job has no checkpoint.path"));
+}
+
+// Nothing happens in the cluster meanwhile.
+TEST_F(LifeOfJob, AFirstPlanWhosePodDoesNotStartIsGivenUpAtTheStartLimit) {
+  world.stuck_nodes.insert("b");
+  start();
+  const Time begin = world.now;
+  while (world.generation() == 1 && world.requeue_after && world.now < begin + std::chrono::hours(1)) {
+    world.pass(std::chrono::ceil<std::chrono::seconds>(*world.requeue_after));
+    world.settle();
+  }
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+  EXPECT_LE(world.now, begin + world.settings.start_limit + std::chrono::seconds(1));
+}
+
 TEST_F(LifeOfJob, JobThatCannotWriteCheckpointsTrainsOnAndSaysWhy) {
   start();
   WorkerReport& worker = world.agents.begin()->second.report->workers.front();

@@ -81,9 +81,11 @@ Decision decide(const Observation& observation) {
   if (!result.is_final) {
     merge(result, requeue_at_deadline(observation));
     merge(result, requeue_at_end_of_quarantine(observation));
+    merge(result, requeue_at_start_limit(observation));
     merge(result, requeue_at_rendezvous_limit(observation));
     merge(result, requeue_for_new_nodes(observation));
     merge(result, requeue_when_state_is_at_risk(observation));
+    merge(result, requeue_while_pods_wait(observation));
     if (const auto& record = newest_record(observation, result)) {
       merge(result, run_generation(observation, *record, result.keeps_ended_pods));
     }

@@ -212,11 +212,27 @@ std::optional<Finding> member_problem(const Observation& observation, const Gene
                  fmt::format("pod {} was told to stop", pod->name)};
 }
 
-// Returns the time since which the pod of a slot could start. The pods that it replaces have a grace period to end.
-Time free_since(const Observation& observation, const PodView* pod) {
+constexpr std::chrono::milliseconds kPastLimit{1};
+
+// Returns the time since which the pod of a slot could start. The pods that it replaces have a grace period to end, and
+// a job that has failed waits before it makes pods again.
+Time free_since(const GenerationRecord& record, const PodView* pod) {
+  const Time may_begin = std::max(record.not_before, record.decided_at);
+  if (pod != nullptr) return std::max({pod->created, pod->bound_at.value_or(Time()), may_begin});
+  const bool replaces_pods = record.min_pod_generation == record.generation;
+  return replaces_pods ? std::max(may_begin, record.decided_at + kTerminationGrace) : may_begin;
+}
+
+// Returns when the pod of a slot has had enough time to start; nothing: it has started, or cannot start yet. A node is
+// not to blame for a pod that the API server refuses.
+std::optional<Time> start_ends_at(const Observation& observation, const Slot& slot) {
   const GenerationRecord& record = observation.record.value();
-  if (pod != nullptr) return std::max({pod->created, pod->bound_at.value_or(Time()), record.decided_at});
-  return record.min_pod_generation == record.generation ? record.decided_at + kTerminationGrace : record.decided_at;
+  const PodView* pod = find_pod(observation, slot.pod);
+  const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
+  const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && is_ready(*agent)));
+  const bool is_refused = pod == nullptr && find_refusal(observation, record.placement) != nullptr;
+  if (is_up || is_refused || is_occupied(observation, record, slot)) return std::nullopt;
+  return free_since(record, pod) + observation.settings.start_limit;
 }
 
 // Returns the problem of a pod for which no node is expected any more.
@@ -231,13 +247,7 @@ std::optional<Finding> slot_problem(const Observation& observation, const Slot& 
   if (const auto end = gives_up_at(observation, slot)) return find_no_node(observation, slot, *end);
   const PodView* pod = find_pod(observation, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
-  const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && is_ready(*agent)));
-  const GenerationRecord& record = observation.record.value();
-  // A node is not to blame for a pod that the API server refuses.
-  const bool is_refused = pod == nullptr && find_refusal(observation, record.placement) != nullptr;
-  const bool may_begin = observation.now >= record.not_before && !is_refused;
-  if (!is_up && may_begin && !is_occupied(observation, record, slot) &&
-      observation.now - free_since(observation, pod) > observation.settings.start_limit) {
+  if (const auto end = start_ends_at(observation, slot); end && observation.now > *end) {
     const std::string why = pod == nullptr || pod->waiting.empty() ? "" : ": " + pod->waiting;
     return Finding{
         Disruption::Kind::kLost, Reason::kPodNotStarted,
@@ -315,6 +325,16 @@ std::optional<Disruption> find_startup_disruption(const Observation& observation
     if (const auto finding = slot_problem(observation, slot)) findings.add(slot.pod, slot.node, *finding);
   }
   return findings.disruption();
+}
+
+PolicyResult requeue_at_start_limit(const Observation& observation) {
+  PolicyResult result;
+  if (!observation.record || observation.record->is_committed()) return result;
+  for (const Slot& slot : observation.record->placement.slots) {
+    const auto end = gives_up_at(observation, slot) ? std::nullopt : start_ends_at(observation, slot);
+    if (end && *end >= observation.now) requeue(result, time_until(observation.now, *end + kPastLimit));
+  }
+  return result;
 }
 
 std::optional<Disruption> find_disruption(const Observation& observation, const Generation& generation) {

@@ -34,6 +34,9 @@ std::optional<Disruption> find_disruption(const Observation& observation, const 
 // or its node is gone or about to be terminated. Returns nothing if all pods are ready or may still become ready.
 std::optional<Disruption> find_startup_disruption(const Observation& observation);
 
+// Requests another decision once a pod of the newest generation has not started in time.
+PolicyResult requeue_at_start_limit(const Observation& observation);
+
 // In an urgent change, the problem of a pod that leaves counts only if others still wait for the pod after some time.
 // Requests another decision at that time.
 PolicyResult requeue_at_rendezvous_limit(const Observation& observation);

@@ -16,6 +16,26 @@ bool is_old(const AgentView& agent, Time now) {
   return left < kCertificateValidity - kCertificateRenewal;
 }
 
+// The kubelet does not start a pod whose Secret is missing: somebody may have deleted it.
+constexpr std::chrono::seconds kUsualStart{30};
+constexpr std::chrono::minutes kPauseWhilePodsWait{2};
+
+Time starts_to_wait_at(const PodView& pod) {
+  return std::max(pod.created, pod.bound_at.value_or(Time())) + kUsualStart;
+}
+
+bool is_waiting(const PodView& pod) {
+  return pod.is_ours && pod.phase == PodPhase::kPending && !pod.is_deleting && !pod.node.empty() && pod.ip.empty();
+}
+
+// Returns the first pod that does not start for a reason that a new Secret may remove; null: there is none.
+const PodView* find_waiting(const Observation& observation) {
+  const auto found = std::ranges::find_if(observation.pods, [&](const PodView& pod) {
+    return is_waiting(pod) && observation.now >= starts_to_wait_at(pod);
+  });
+  return found == observation.pods.end() ? nullptr : &*found;
+}
+
 // Returns whether the pods may not know yet whom to trust.
 bool is_trust_due(const Observation& observation) {
   const auto& change = observation.trust_change;
@@ -28,7 +48,9 @@ bool is_trust_due(const Observation& observation) {
 void secure_job(Decision& decision, const Observation& observation) {
   const auto& written_at = observation.secured_at;
   const bool keeps_certificates = observation.trust_change && observation.trust_change->keeps_certificates;
-  const bool is_recent = written_at && observation.now >= *written_at && observation.now - *written_at < kPause;
+  const PodView* waiting = find_waiting(observation);
+  const auto pause = waiting != nullptr ? kPauseWhilePodsWait : kPause;
+  const bool is_recent = written_at && observation.now >= *written_at && observation.now - *written_at < pause;
   const bool is_due = is_trust_due(observation);
   if (is_recent && !is_due) return;
   std::vector<Action>& actions = decision.actions;
@@ -40,7 +62,21 @@ void secure_job(Decision& decision, const Observation& observation) {
   }
   const bool has_old =
       std::ranges::any_of(observation.agents, [&](const auto& agent) { return is_old(agent.second, observation.now); });
-  if (is_due || (has_old && !keeps_certificates)) actions.emplace_back(SecureJob{"", keeps_certificates});
+  if (waiting != nullptr) {
+    actions.emplace_back(SecureJob{waiting->name, keeps_certificates});
+  } else if (is_due || (has_old && !keeps_certificates)) {
+    actions.emplace_back(SecureJob{"", keeps_certificates});
+  }
+}
+
+PolicyResult requeue_while_pods_wait(const Observation& observation) {
+  PolicyResult result;
+  const Time after_pause = observation.secured_at.value_or(Time()) + kPauseWhilePodsWait;
+  for (const PodView& pod : observation.pods) {
+    const Time due_at = std::max(starts_to_wait_at(pod), after_pause);
+    if (is_waiting(pod) && due_at > observation.now) requeue(result, time_until(observation.now, due_at));
+  }
+  return result;
 }
 
 }  // namespace sailor

@@ -1,5 +1,7 @@
 #include "operator/reconcile/decide/suspension.h"
 
+#include <fmt/format.h>
+
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/run_generation.h"
 #include "operator/reconcile/decide/saving.h"
@@ -7,7 +9,12 @@
 namespace sailor {
 namespace {
 
-constexpr const char* kMessage = "spec.suspend is true; set it to false to resume from the last checkpoint.";
+std::string message_of(const Observation& observation) {
+  const bool has_folder = !observation.job.spec->checkpoint.path.empty();
+  return fmt::format(
+      "spec.suspend is true; set it to false to {}.",
+      has_folder ? "resume from the last checkpoint" : "begin again at step 0, because the job has no checkpoint.path");
+}
 
 // Begins a generation that releases the GPUs, unless the newest one does, and drives it forward.
 PolicyResult release(const Observation& observation, const GenerationRecord& record) {
@@ -53,10 +60,11 @@ std::optional<PolicyResult> suspend_job(const Observation& observation) {
     if (!waits) remove_pod(result, pod);
   }
   using enum ConditionType;
+  const std::string message = message_of(observation);
   set_conditions(result, {kPlanned, kPodsReady, kRunning, kRescaling, kDegraded, kComplete, kFailed},
-                 no(Reason::kSuspended, kMessage));
+                 no(Reason::kSuspended, message));
   result.conditions[kSuspended] =
-      has_pods ? no(Reason::kStopping, "Waiting for the job's pods to end.") : yes(Reason::kSuspended, kMessage);
+      has_pods ? no(Reason::kStopping, "Waiting for the job's pods to end.") : yes(Reason::kSuspended, message);
   if (waits) {
     result.conditions[kSuspended] = no(Reason::kSaving, "The state is being saved before the pods end.");
     requeue(result, kSaveLimit);
