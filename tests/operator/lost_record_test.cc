@@ -41,6 +41,14 @@ class LostRecord : public JobOnTwoNodes {
   }
 };
 
+TEST_F(LostRecord, TheHistorySaysHowManyGpusTheJobHad) {
+  start();
+  world.lose_record();
+  world.settle();
+  EXPECT_EQ(world.status()["rescales"].back()["reason"], "RecordLost");
+  EXPECT_EQ(world.status()["rescales"].back()["fromGpus"], 3);
+}
+
 TEST_F(LostRecord, PodThatWasReleasedButNotRemovedYetIsNotWaitedFor) {
   start();
   world.change_job([](Json& job) { job["spec"]["resources"]["maxGpus"] = 2; });
