@@ -27,6 +27,12 @@ inline bool is_clearly_better(const Objective& objective, const PlanFigures& pre
   return is_worth_moving(figure_for(objective, present), figure_for(objective, other));
 }
 
+// Whether a job may leave a plan that it could keep. A restart without a checkpoint would lose all steps.
+inline bool may_change_by_choice(ElasticityMode mode, const CheckpointSpec& checkpoint) {
+  return mode == ElasticityMode::kLive || (mode == ElasticityMode::kRestart && !checkpoint.path.empty());
+}
+inline bool may_change_by_choice(const JobSpec& job) { return may_change_by_choice(job.elasticity, job.checkpoint); }
+
 // What is assumed of a restart: the time from the start of pods until all workers have loaded the checkpoint.
 inline constexpr Seconds kAssumedRestart{60};
 

@@ -127,9 +127,7 @@ Result<void> JobReplay::consider_change(const Moment& moment) {
   may_improve_ = false;
   share_forgone_ = 0;
   reconsider_at_.reset();
-  const bool can_change = reaction_.mode == ElasticityMode::kLive ||
-                          (reaction_.mode == ElasticityMode::kRestart && !job_.checkpoint.path.empty());
-  if (!can_change) return {};
+  if (!may_change_by_choice(reaction_.mode, job_.checkpoint)) return {};
   auto next = choose(moment);
   if (!next) return tl::unexpected(std::move(next.error()));
   if (!*next || next->value().plan == running_) return {};

@@ -30,6 +30,38 @@ TEST_F(SpecChange, OfStepsReachesTheWorkersWithoutNewPods) {
   EXPECT_EQ(world.status()["rescales"][0]["reason"], "SpecChanged");
 }
 
+TEST_F(SpecChange, OfStepsReachesTheWorkersAlsoIfNoPlanFitsTheRest) {
+  world.change_job([](Json& job) {
+    job["spec"]["training"]["steps"] = 5000;
+    job["spec"]["resources"]["minGpus"] = 100;
+  });
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.sent.back().training.steps, 5000);
+  EXPECT_THAT(world.condition("Planned"), HasSubstr("The job keeps its plan until there is one for its present spec."));
+  const auto generation = world.generation();
+  world.pass(std::chrono::minutes(1));
+  world.settle();
+  EXPECT_EQ(world.generation(), generation) << "the workers are told once";
+  world.change_job([](Json& job) { job["spec"]["resources"] = {{"maxGpus", 2}}; });
+  world.settle();
+  EXPECT_EQ(world.status()["plan"]["totalGpus"], 2);
+}
+
+// A restart would throw away all steps.
+TEST(RestartWithoutCheckpoint, IsNotChosen) {
+  World world;
+  world.add_node("a", 2);
+  world.add_job({{"elasticity", {{"mode", "Restart"}}}});
+  world.settle();
+  world.add_node("b", 2);
+  world.change_job([](Json& job) { job["spec"]["resources"] = {{"minGpus", 2}}; });
+  world.pass(std::chrono::minutes(1));
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_EQ(world.state(), "Running");
+}
+
 TEST_F(SpecChange, OfEvaluationAndCheckpointsReachesTheWorkersOnce) {
   world.change_job([](Json& job) {
     job["spec"]["data"]["validation"] = {{"fraction", "0.1"}};

@@ -68,7 +68,7 @@ Condition plan_stays(const Observation& observation, const Error& why) {
 std::optional<PolicyResult> change_to_better_plan(const Observation& observation) {
   const GenerationRecord& record = observation.record.value();
   const ElasticityMode mode = observation.job.spec->elasticity;
-  if (mode == ElasticityMode::kOff || !trains(observation, record)) return std::nullopt;
+  if (!may_change_by_choice(*observation.job.spec) || !trains(observation, record)) return std::nullopt;
   const Time quiet_until = record.decided_at + observation.settings.cool_down;
   PolicyResult result;
   if (observation.now < quiet_until) {

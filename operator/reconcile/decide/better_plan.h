@@ -8,11 +8,12 @@
 
 namespace sailor {
 
-// Applies to a job that trains, unless its elasticity is Off. Asks the planner again after the cool-down, and not
-// within five minutes after a pod was refused. Changes the plan if the objective improves by enough to justify a
-// rescale, unless the change is postponed (postponed_change.h), or if the plan misses a limit of the objective. A job
-// that trains on for a while may also grow onto nodes that do not exist yet; it asks for them only if the existing
-// nodes give no better plan. With elasticity Restart the job restarts with new pods, and uses existing nodes only.
+// Applies to a job that trains, if it may change by choice (planner/replan/change_rules.h). Asks the planner again
+// after the cool-down, and not within five minutes after a pod was refused. Changes the plan if the objective improves
+// by enough to justify a rescale, unless the change is postponed (postponed_change.h), or if the plan misses a limit of
+// the objective. A job that trains on for a while may also grow onto nodes that do not exist yet; it asks for them only
+// if the existing nodes give no better plan. With elasticity Restart the job restarts with new pods, and uses existing
+// nodes only.
 std::optional<PolicyResult> change_to_better_plan(const Observation& observation);
 
 struct BetterPlan {

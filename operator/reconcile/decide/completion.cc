@@ -59,12 +59,13 @@ bool may_finish(const Observation& observation, std::int64_t generation) {
                              [&](const PodView& pod) { return may_finish(observation, pod, generation); });
 }
 
-// spec.training.steps may have grown when the workers had just done the last step that they knew of.
+// spec.training.steps may have grown when the workers had done the last step that they knew of, or were about to.
 std::string end_message(const Observation& observation, const WorkerReport& finished) {
   const std::int64_t wanted = observation.job.spec->training.steps;
   if (finished.step >= wanted) return fmt::format("All {} steps are done.", wanted);
   return fmt::format(
-      "{} steps are done. spec.training.steps was raised to {} after the last of them; to go on, create a job of {} "
+      "{} steps are done. spec.training.steps was raised to {} too late for the workers to know; to go on, create a "
+      "job of {} "
       "steps that names this one in checkpoint.resumeFrom.",
       finished.step, wanted, wanted);
 }

@@ -113,7 +113,7 @@ std::optional<PolicyResult> respond_to_stragglers(const Observation& observation
   if (!trains(observation, record)) return std::nullopt;
   if (auto noted = note_slow_gpus(observation)) return noted;
   const SlowRoles slow = slow_roles(record);
-  if (slow.behind_plan <= 1 || observation.job.spec->elasticity == ElasticityMode::kOff) return std::nullopt;
+  if (slow.behind_plan <= 1 || !may_change_by_choice(*observation.job.spec)) return std::nullopt;
   const Time quiet_until = record.decided_at + observation.settings.cool_down;
   if (observation.now < quiet_until) {
     PolicyResult result;
