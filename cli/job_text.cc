@@ -118,6 +118,11 @@ std::string warnings_of(const JobStatus& status) {
     const Condition& degraded = status.find(ConditionType::kDegraded)->condition;
     text += fmt::format("Warning   {}: {}\n", to_string(degraded.reason), degraded.message);
   }
+  const ConditionStatus* planned = status.find(ConditionType::kPlanned);
+  const bool is_unplanned = planned != nullptr && planned->condition.truth == Truth::kFalse;
+  if (is_unplanned && status.is_true(ConditionType::kRunning)) {
+    text += fmt::format("Warning   {}: {}\n", to_string(planned->condition.reason), planned->condition.message);
+  }
   for (const UnusedPool& unused : unused_pools(status)) {
     text += fmt::format("Warning   {}\n", warning_about(unused));
   }
