@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
+
+#include <fmt/format.h>
 
 #include "core/model/slow_nodes.h"
 #include "core/model/tensor_parallel.h"
@@ -28,11 +31,20 @@ SearchLimits limits_of(const PlanOptions& options, Clock::time_point start, std:
   return limits;
 }
 
+// Profiles whose times are 0 give iterations of 0 s, whose throughput and cost per hour are not finite.
+Result<void> check_iteration(const Estimate& estimate) {
+  const double seconds = estimate.iteration.value();
+  if (seconds > 0 && std::isfinite(seconds) && std::isfinite(estimate.cost_per_hour.value())) return {};
+  return fail(ErrorCode::kInfeasible,
+              fmt::format("the profiles give an iteration of {} s; measure them again", seconds));
+}
+
 Result<EstimatedPlan> estimated(const Estimator& estimator, const PlanningProblem& problem, const GroupedPlan& grouped,
                                 const ClusterState& cluster) {
   Plan plan = expanded(grouped, problem.job, problem.cluster);
   auto estimate = estimator.simulate(problem.job, cluster, plan);
   if (!estimate) return tl::unexpected(std::move(estimate.error()));
+  if (auto checked = check_iteration(*estimate); !checked) return tl::unexpected(std::move(checked.error()));
   return EstimatedPlan{std::move(plan), *std::move(estimate)};
 }
 

@@ -51,6 +51,7 @@ class Planner {
   // `options.current` is set, the running plan stays unless another plan is clearly better (see PlanOptions::current).
   // Returns kInfeasible if no plan meets all constraints. The error names the first missed constraint, in the order
   // free GPUs, memory, cost, throughput, minGpus, and says by how much it is missed.
+  // It also returns kInfeasible if the best plan's iteration takes no time, which only wrong profiles say.
   // The planner keeps no state between calls. Without time budgets and without a stop, equal questions get equal
   // answers.
   [[nodiscard]] Result<PlannedJob> plan(const JobSpec& job, const ClusterState& cluster, const PlanOptions& options,

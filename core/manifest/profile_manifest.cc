@@ -72,12 +72,23 @@ int positive(JsonReader& reader, std::string_view key) {
   return value;
 }
 
+// A coarse clock may measure 0 s for some layers, but with only such layers an iteration would take 0 s and its cost
+// would be undefined.
+void check_passes(JsonReader& point, const ProfilePoint& key, const std::vector<LayerTime>& layers) {
+  const auto takes_time = [](const LayerTime& time) { return time.forward + time.backward > Seconds(0); };
+  if (point.error() || std::ranges::any_of(layers, takes_time)) return;
+  point.record("layers", fmt::format("all passes of microbatches of {} with tensor-parallel size {} take 0 s; measure "
+                                     "this entry again",
+                                     key.microbatch_size, key.tensor_parallel));
+}
+
 void read_times(JsonReader& spec, int layers, ModelProfile& profile) {
   const Json& points = spec.list("times");
   for (std::size_t i = 0; i < points.size() && !spec.error(); ++i) {
     JsonReader point(points[i], fmt::format("spec.times[{}]", i));
     const ProfilePoint key{positive(point, "microbatchSize"), positive(point, "tensorParallel")};
     auto times = layers_from<LayerTime>(point, layers, time_from);
+    check_passes(point, key, times);
     if (!point.error() && !profile.times.emplace(key, std::move(times)).second) {
       point.record("microbatchSize",
                    fmt::format("{} on {} GPUs is listed twice", key.microbatch_size, key.tensor_parallel));

@@ -7,6 +7,7 @@
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
 #include "tests/support/networks.h"
+#include "tests/support/profiles.h"
 
 namespace sailor {
 namespace {
@@ -58,6 +59,19 @@ TEST(Planner, AModelThatIsTooLargeIsRefusedWithWhatIsMissing) {
 TEST(Planner, AnErrorAboutAnUnreachableThroughputNamesTheHighestOneFound) {
   EXPECT_THAT(complaint(a_job().objective(MinimizeCost{1e6}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
               HasSubstr("no plan reaches minThroughput 1e+06 iterations/s: the fastest found makes "));
+}
+
+TEST(Planner, AnIterationThatTakesNoTimeIsRefused) {
+  const JobSpec job = a_job().model("gpt2").microbatch_sizes({1});
+  ModelProfile profile = testing::a_profile(job, Accelerator("nvidia-l4"), {{1, 1}});
+  for (LayerTime& time : profile.times.at({1, 1})) time = {};
+  ProfileBook profiles;
+  profiles.add(profile);
+  const Simulator simulator(std::move(profiles));
+  const auto planned = Planner(simulator).plan(job, a_cluster().pool(kZone, "nvidia-l4", 1, 1), PlanOptions{}, {});
+  ASSERT_FALSE(planned);
+  EXPECT_EQ(planned.error().code, ErrorCode::kInfeasible);
+  EXPECT_EQ(planned.error().message, "the profiles give an iteration of 0 s; measure them again");
 }
 
 TEST(Planner, AJobThatMayUseOnlyUnknownAcceleratorsIsRefused) {

@@ -259,6 +259,18 @@ TEST(ProfileManifest, RangesMustCoverEveryLayerOnce) {
   EXPECT_THAT(profile_from_manifest(json).error().message, HasSubstr("layer 0 is in two ranges"));
 }
 
+TEST(ProfileManifest, TheLayersOfAnEntryMustNotAllTakeNoTime) {
+  Json json = document(kProfile).value;
+  Json& layers = json["spec"]["times"][0]["layers"];
+  layers[1]["forwardSeconds"] = "0";
+  layers[1]["backwardSeconds"] = "0";
+  EXPECT_TRUE(profile_from_manifest(json)) << "a coarse clock may measure 0 s for some layers";
+  layers[0]["forwardSeconds"] = "0";
+  EXPECT_EQ(profile_from_manifest(json).error().message,
+            "spec.times[0].layers: all passes of microbatches of 2 with tensor-parallel size 1 take 0 s; measure this "
+            "entry again");
+}
+
 TEST(NetworkManifest, FieldsReplaceTheDefaultsAndOtherDefaultsRemain) {
   const auto network = network_from_manifest(document("kind: NetworkModel\nspec:\n"
                                                       "  tiers: {zone: {gigabytesPerSecond: \"12\"}}\n"
