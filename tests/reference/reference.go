@@ -4,6 +4,7 @@ package reference
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,15 +153,19 @@ func limits(what string, least, most *int64) string {
 	return ""
 }
 
-// range_ is that of a number.
+// range_ is that of a number. The largest integer of 32 bits stands for the absence of a limit.
 func range_(field *apiextensions.JSONSchemaProps) string {
+	least, most := field.Minimum, field.Maximum
+	if most != nil && *most == math.MaxInt32 {
+		most = nil
+	}
 	switch {
-	case field.Minimum != nil && field.Maximum != nil:
-		return ", " + number(field.Minimum) + " to " + number(field.Maximum)
-	case field.Minimum != nil:
-		return ", at least " + number(field.Minimum)
-	case field.Maximum != nil:
-		return ", at most " + number(field.Maximum)
+	case least != nil && most != nil:
+		return ", " + number(least) + " to " + number(most)
+	case least != nil:
+		return ", at least " + number(least)
+	case most != nil:
+		return ", at most " + number(most)
 	}
 	return ""
 }

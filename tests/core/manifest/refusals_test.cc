@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "core/manifest/files.h"
+#include "core/manifest/schema.h"
+#include "core/manifest/source.h"
 
 namespace sailor {
 namespace {
@@ -17,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // Manifests that the API server refuses but that are valid in files, with the reason.
 constexpr std::string_view kRightInFiles[] = {
@@ -86,8 +90,58 @@ TEST_P(Example, IsAcceptedOffline) {
   EXPECT_THAT(complaints, IsEmpty());
 }
 
+// The definitions of integers, by the paths that core/manifest/schema.h describes.
+using Integers = std::map<std::string, Json>;
+
+void collect_integers(const Json& definition, const std::string& path, Integers& found) {
+  if (definition.value("type", "") == "integer") found.emplace(path, definition);
+  if (definition.contains("items")) collect_integers(definition.at("items"), path + "[]", found);
+  if (!definition.contains("properties")) return;
+  for (const auto& [name, field] : definition.at("properties").items()) {
+    collect_integers(field, path.empty() ? name : path + "." + name, found);
+  }
+}
+
+class Definition : public ::testing::TestWithParam<fs::path> {
+ protected:
+  Definition() {
+    const Json spec = read_documents(GetParam()).value().at(0).value.at("spec");
+    kind_ = spec.at("names").at("kind").get<std::string>();
+    collect_integers(spec.at("versions").at(0).at("schema").at("openAPIV3Schema"), "", integers_);
+  }
+  std::string kind_;
+  Integers integers_;
+};
+
+// The API server does not enforce the format, and the operator cannot read a larger number.
+TEST_P(Definition, LimitsEveryInt32) {
+  EXPECT_FALSE(integers_.empty());
+  for (const auto& [path, definition] : integers_) {
+    if (definition.value("format", "") != "int32") continue;
+    EXPECT_LE(definition.value("maximum", kMaxLong), kMaxInt) << path;
+  }
+}
+
+TEST_P(Definition, HasTheLimitsOfOfflineValidation) {
+  const Schema* schema = find_schema(kind_);
+  if (schema == nullptr) GTEST_SKIP() << "users do not write a " << kind_;
+  for (const auto& [path, definition] : integers_) {
+    if (!path.starts_with("spec.")) continue;
+    const Field* field = schema->find(path);
+    ASSERT_TRUE(field != nullptr && field->type == FieldType::kInteger && field->rule != nullptr) << path;
+    const auto least = definition.at("minimum").get<std::int64_t>();
+    const auto most = definition.value("maximum", kMaxLong);
+    EXPECT_THAT(field->rule(least), IsEmpty()) << path;
+    EXPECT_THAT(field->rule(least - 1), Not(IsEmpty())) << path;
+    EXPECT_THAT(field->rule(most), IsEmpty()) << path;
+    if (most == kMaxLong) continue;
+    EXPECT_THAT(field->rule(most + 1), Not(IsEmpty())) << path;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Refusals, WrongManifest, ::testing::ValuesIn(manifests("tests/crds/invalid")), test_name);
 INSTANTIATE_TEST_SUITE_P(Refusals, Example, ::testing::ValuesIn(manifests("crds/examples")), test_name);
+INSTANTIATE_TEST_SUITE_P(Refusals, Definition, ::testing::ValuesIn(manifests("crds")), test_name);
 
 }  // namespace
 }  // namespace sailor
