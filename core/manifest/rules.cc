@@ -1,6 +1,7 @@
 #include "core/manifest/rules.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <regex>
 
@@ -11,14 +12,59 @@ constexpr std::size_t kMaxNameLength = 63;
 constexpr std::size_t kMaxObjectNameLength = 253;
 constexpr std::size_t kMaxControllerLength = 128;
 constexpr std::size_t kMaxPathLength = 4096;
+constexpr std::size_t kMaxTimeLength = 64;
+constexpr std::size_t kMostPodLabels = 64;
+constexpr std::size_t kMostNodeLabels = 32;
 
 std::string unless(bool is_right, const Json& value, std::string_view remedy) {
   return is_right ? "" : fmt::format("{} is invalid: {}", value.dump(), remedy);
 }
 
+bool matches(std::string_view text, const std::regex& pattern, std::size_t max_length) {
+  return text.size() <= max_length && std::regex_match(text.begin(), text.end(), pattern);
+}
+
 bool matches(const Json& value, const std::regex& pattern, std::size_t max_length) {
-  const auto& text = value.get_ref<const std::string&>();
-  return text.size() <= max_length && std::regex_match(text, pattern);
+  return matches(std::string_view(value.get_ref<const std::string&>()), pattern, max_length);
+}
+
+const std::regex& object_name_pattern() {
+  static const std::regex pattern(R"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)");
+  return pattern;
+}
+
+// Whether the text is at most 63 letters, digits, dashes, underscores and dots that begin and end with a letter or
+// digit: the name of a label without its prefix, or the value of a label.
+bool is_label_text(std::string_view text) {
+  static const std::regex pattern("[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
+  return matches(text, pattern, kMaxNameLength);
+}
+
+// Whether the text is a label's name as Kubernetes allows it, such as team or example.com/team.
+bool is_label_name(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return is_label_text(text);
+  return matches(text.substr(0, slash), object_name_pattern(), kMaxObjectNameLength) &&
+         is_label_text(text.substr(slash + 1));
+}
+
+// Returns the problem of a map of at most `most` labels.
+std::string well_formed_labels(const Json& labels, std::size_t most) {
+  if (labels.size() > most) return fmt::format("has {} labels; at most {} are allowed", labels.size(), most);
+  for (const auto& [name, value] : labels.items()) {
+    if (!value.is_string()) return fmt::format("the value of label {} must be text; quote it", name);
+    if (!is_label_name(name)) {
+      return fmt::format("\"{}\" is not the name of a label; use a name such as team or example.com/team", name);
+    }
+    const auto& text = value.get_ref<const std::string&>();
+    if (!text.empty() && !is_label_text(text)) {
+      return fmt::format(
+          "the value \"{}\" of label {} is invalid: expected at most 63 letters, digits, dashes, underscores and dots "
+          "that begin and end with a letter or digit",
+          text, name);
+    }
+  }
+  return "";
 }
 
 double decimal(const Json& value) { return std::strtod(value.get_ref<const std::string&>().c_str(), nullptr); }
@@ -47,9 +93,8 @@ std::string fraction(const Json& value) {
 }
 
 std::string object_name(const Json& value) {
-  static const std::regex pattern(R"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)");
   return unless(
-      matches(value, pattern, kMaxObjectNameLength), value,
+      matches(value, object_name_pattern(), kMaxObjectNameLength), value,
       "expected a name of at most 253 lower-case letters, digits, dashes and dots that begins and ends with a "
       "letter or digit, such as gpt-neo-2.7b");
 }
@@ -79,6 +124,20 @@ std::string absolute_path(const Json& value) {
                 "expected an absolute path in the trainer's container, such as /data/*.txt");
 }
 
+std::string date_time(const Json& value) {
+  static const std::regex pattern(
+      R"((\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[-+]\d{2}:\d{2}))");
+  const auto& text = value.get_ref<const std::string&>();
+  bool is_right = matches(value, pattern, kMaxTimeLength);
+  if (is_right) {
+    const std::chrono::year_month_day date{std::chrono::year(std::stoi(text.substr(0, 4))),
+                                           std::chrono::month(static_cast<unsigned>(std::stoi(text.substr(5, 2)))),
+                                           std::chrono::day(static_cast<unsigned>(std::stoi(text.substr(8, 2))))};
+    is_right = date.ok();
+  }
+  return unless(is_right, value, "expected a date and time as in RFC 3339, such as 2025-06-01T12:00:00Z");
+}
+
 std::string set_within(const Json& value, std::size_t max) {
   if (value.empty()) return "is empty; list at least one, or omit the field for its default";
   if (value.size() > max) return fmt::format("has {} entries; at most {} are allowed", value.size(), max);
@@ -90,9 +149,11 @@ std::string set_within(const Json& value, std::size_t max) {
   return "";
 }
 
-std::string no_operator_labels(const Json& labels) {
+std::string node_labels(const Json& labels) { return well_formed_labels(labels, kMostNodeLabels); }
+
+std::string pod_labels(const Json& labels) {
+  if (std::string problem = well_formed_labels(labels, kMostPodLabels); !problem.empty()) return problem;
   for (const auto& [label, value] : labels.items()) {
-    if (!value.is_string()) return fmt::format("the value of label {} must be text; quote it", label);
     if (label.starts_with("sailor.dev/")) {
       return fmt::format("{} is reserved: labels under sailor.dev/ belong to the operator; choose another prefix",
                          label);

@@ -42,6 +42,7 @@ std::string plain_name(const Json& value);       // nvidia-l4, us-central1-a
 std::string dotted_name(const Json& value);      // gpt-neo-2.7b
 std::string controller_name(const Json& value);  // example.com/queue, or empty
 std::string absolute_path(const Json& value);
+std::string date_time(const Json& value);  // 2025-06-01T12:00:00Z
 
 // Lists without duplicates and with at least one element.
 std::string set_within(const Json& value, std::size_t max);
@@ -51,8 +52,11 @@ std::string set_of_up_to(const Json& value) {
   return set_within(value, kMax);
 }
 
+// Maps from the names of labels to their values.
+std::string node_labels(const Json& labels);
+std::string pod_labels(const Json& labels);  // none of which is the operator's
+
 // Pod templates, which must not set what the plan and the operator decide.
-std::string no_operator_labels(const Json& labels);
 std::string no_node_name(const Json& node_name);
 std::string restart_policy_never(const Json& restart_policy);
 std::string no_host_network(const Json& host_network);

@@ -93,7 +93,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.checkpoint.resumeFrom.step", kInteger, kOptional, positive_long},
     {"spec.podTemplate", kObject},
     {"spec.podTemplate.metadata", kObject},
-    {"spec.podTemplate.metadata.labels", kOpenObject, kOptional, no_operator_labels},
+    {"spec.podTemplate.metadata.labels", kOpenObject, kOptional, pod_labels},
     {"spec.podTemplate.metadata.annotations", kOpenObject},
     {"spec.podTemplate.spec", kOpenObject},
     {"spec.podTemplate.spec.nodeName", kText, kOptional, no_node_name},
@@ -128,7 +128,7 @@ constexpr Field kGpuPool[] = {
     {"spec.pricePerGpuHour", kDecimal},
     {"spec.nodeLifetimeHours", kDecimal, kOptional, above_zero},
     {"spec.wholeNodes", kBoolean},
-    {"spec.nodeSelector", kAnything},
+    {"spec.nodeSelector", kOpenObject, kOptional, node_labels},
     {"spec.network", kObject},
     {"spec.network.interNodeGbps", kDecimal, kOptional, above_zero},
     {"spec.gpu", kObject},
@@ -170,7 +170,7 @@ constexpr Field kModelProfile[] = {
     {"spec.memory[].layers[].activationBytesPerSample", kInteger, kRequired, not_negative_long},
     {"spec.memory[].layers[].outputBytesPerSample", kInteger, kRequired, not_negative_long},
     {"spec.device", kText},
-    {"spec.measuredAt", kText},
+    {"spec.measuredAt", kText, kOptional, date_time},
     {"spec.source", kText},
 };
 

@@ -13,6 +13,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr const char* kJob = R"(
 apiVersion: sailor.dev/v1alpha1
@@ -216,6 +218,30 @@ TEST(PoolManifest, AnAcceleratorOutsideTheCatalogueNeedsAPrice) {
   EXPECT_THAT(pool_from_manifest(json).error().message, HasSubstr("spec.pricePerGpuHour: is missing"));
 }
 
+// The complaints about a GpuPool whose nodes must have this label.
+std::vector<Error> complaints_about_label(const std::string& name, const std::string& value) {
+  Json json = document(kPool).value;
+  json["spec"]["nodeSelector"] = {{name, value}};
+  return check_fields(json);
+}
+
+TEST(PoolManifest, LabelsOfNodesAreThoseThatKubernetesAllows) {
+  using Strings = std::vector<std::string>;
+  const std::string longest(63, 'a');
+  for (const std::string& name : Strings{"team", "cloud.google.com/Team_1", "example.com/" + longest}) {
+    EXPECT_THAT(complaints_about_label(name, ""), IsEmpty()) << name;
+    EXPECT_THAT(complaints_about_label(name, "Green_apples-2.0"), IsEmpty()) << name;
+    EXPECT_THAT(complaints_about_label(name, longest), IsEmpty()) << name;
+    for (const std::string& value : Strings{longest + "a", "green apples", "-green"}) {
+      EXPECT_THAT(complaints_about_label(name, value), SizeIs(1)) << name << ": " << value;
+    }
+  }
+  for (const std::string& name :
+       Strings{"", longest + "a", "my team", "/team", "Example.com/team", "a/b/c", "example.com/"}) {
+    EXPECT_THAT(complaints_about_label(name, "green"), SizeIs(1)) << name;
+  }
+}
+
 constexpr const char* kProfile = R"(
 apiVersion: sailor.dev/v1alpha1
 kind: ModelProfile
@@ -269,6 +295,19 @@ TEST(ProfileManifest, TheLayersOfAnEntryMustNotAllTakeNoTime) {
   EXPECT_EQ(profile_from_manifest(json).error().message,
             "spec.times[0].layers: all passes of microbatches of 2 with tensor-parallel size 1 take 0 s; measure this "
             "entry again");
+}
+
+TEST(ProfileManifest, TheTimeOfTheMeasurementIsATimeOfRfc3339) {
+  Json json = document(kProfile).value;
+  for (const char* time : {"2025-06-01T12:00:00Z", "2024-02-29t23:59:59.25z", "2025-06-01T12:00:00+02:00"}) {
+    json["spec"]["measuredAt"] = time;
+    EXPECT_THAT(check_fields(json), IsEmpty()) << time;
+  }
+  for (const char* time : {"", "2025-06-01", "2025-06-01 12:00:00Z", "2025-06-01T12:00:00", "2025-02-29T12:00:00Z",
+                           "2025-06-01T24:00:00Z", "2025-06-01T12:60:00Z", "2025-06-01T12:00:60Z"}) {
+    json["spec"]["measuredAt"] = time;
+    EXPECT_THAT(check_fields(json), SizeIs(1)) << time;
+  }
 }
 
 TEST(NetworkManifest, FieldsReplaceTheDefaultsAndOtherDefaultsRemain) {
