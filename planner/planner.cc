@@ -19,6 +19,7 @@
 #include "planner/search/infeasible.h"
 #include "planner/search/rate_search.h"
 #include "planner/search/search.h"
+#include "planner/search/search_again.h"
 
 namespace sailor {
 namespace {
@@ -307,6 +308,30 @@ std::optional<Plan> plan_with_equal_gpus(const Estimator& estimator, const Plann
   return expanded(search.best()->plan, problem.job, problem.cluster);
 }
 
+// Searches with these pools only, in this order, and adds what it finds.
+void search_with_pools(Search& search, std::span<const int> pools, const Estimator& estimator,
+                       const PlanOptions& options) {
+  const PlanningProblem& whole = search.problem();
+  PlanningProblem part{.job = whole.job, .cluster = {{}, whole.cluster.accelerators}};
+  for (const int pool : pools) part.cluster.pools.push_back(whole.pool(pool));
+  if (!prepare(part, estimator, options)) return;
+  Search of_part(part, search.limits(), nullptr);
+  of_part.tell_pools_apart();
+  of_part.run_against(search.best()->score.value, options.space, tables_of(part));
+  search.add_answers_of(of_part, pools);
+}
+
+// The space `paper` stays as it is: it is the paper's.
+void run_search(Search& search, Search* nearby, std::span<const GroupTimeTable> tables, const Estimator& estimator,
+                const PlanOptions& options) {
+  run_with_limits(search, options.space, tables, nearby);
+  if (options.space == PlanSpace::kPaper || search.best() == nullptr) return;
+  const GroupedPlan first = search.best()->plan;
+  search_again(search, [&](std::span<const int> pools) { search_with_pools(search, pools, estimator, options); });
+  // A plan that is as good may be on pools that the last search did not have.
+  if (search.best()->plan != first) search.search_among_equals(options.space);
+}
+
 }  // namespace
 
 Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, const PlanOptions& options,
@@ -331,7 +356,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
           if (equal) nearby = search.search_near(*equal, options.space);
         },
         [&] { tables = tables_of(problem); });
-    run_with_limits(chooser.search(), options.space, tables, nearby.get());
+    run_search(chooser.search(), nearby.get(), tables, estimator_, options);
   }
   const std::optional<Choice> choice = chooser.choice();
   if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search));

@@ -41,6 +41,14 @@ int GroupedPlan::gpus() const {
   return sum;
 }
 
+void renumber_pools(std::span<GroupedStage> stages, std::span<const int> pools) {
+  if (pools.empty()) return;
+  for (GroupedStage& stage : stages) {
+    for (ReplicaGroup& group : stage.groups) group.pool = pools[static_cast<std::size_t>(group.pool)];
+    std::ranges::sort(stage.groups);
+  }
+}
+
 void normalize(GroupedStage& stage) {
   erase_if(stage.groups, [](const ReplicaGroup& group) { return group.count == 0; });
   std::ranges::sort(stage.groups);

@@ -62,6 +62,9 @@ Techniques techniques_of(const Plan& plan);
 Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster);
 Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster);
 
+// Replaces every pool by pools[pool], for a cluster that has the same pools at other places. Empty: keeps them.
+void renumber_pools(std::span<GroupedStage> stages, std::span<const int> pools);
+
 // Sorts the groups and merges equal ones.
 void normalize(GroupedStage& stage);
 

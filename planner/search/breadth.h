@@ -1,5 +1,5 @@
-// Breadth: how much the search does for plans of other tensor-parallel sizes than that of the best plan so far. Local
-// search rarely gets from large groups to many small ones.
+// Breadth: how much the search does for plans of other tensor-parallel sizes, or on other pools, than those of the best
+// plan so far. Local search rarely gets from large groups to many small ones, or from one set of pools to another.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@
 namespace sailor {
 
 inline constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
+inline constexpr int kGpusOfWide = 128;  // with more, a wide search takes a second
 
 struct Breadth {
   double start_slack = 1;           // a start may be slower than the best plan by this factor
   std::size_t climbs_of_sizes = 1;  // the number of starts of these sizes
+  std::size_t climbs_of_pools = 0;  // the number of starts of these pools; 0: pools are not told apart
   bool searches_rates = false;      // whether prices per hour are searched, see rate_search.h
   double refined_slack = 1;         // the best plan of other sizes is refined if it is slower by this factor at most
 
   static Breadth of(const PlanningProblem& problem) {
-    constexpr int kGpusOfWide = 128;  // with more, a wide search takes a second
     if (problem.most_gpus() > kGpusOfWide) return {.start_slack = 1.25, .climbs_of_sizes = 0};
     return {.start_slack = 1.4,
             .climbs_of_sizes = 3,

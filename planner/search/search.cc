@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "core/model/sort_unique.h"
 #include "planner/problem/run_both.h"
 #include "planner/replan/repair.h"
 #include "planner/search/annealing.h"
@@ -40,17 +41,42 @@ constexpr long kExhaustiveSteps = 400'000;
 // Returns a limit that equally good plans pass, because they may use fewer GPUs or move less state.
 double just_above(double value) { return std::nextafter(value, kNoIncumbent); }
 
-// Returns the best of the sorted starts, and the best ones of all tensor-parallel sizes.
+std::vector<int> pools_of(const Draft& draft) {
+  std::vector<int> pools;
+  for (const GroupedStage& stage : draft.stages) {
+    for (const ReplicaGroup& group : stage.groups) pools.push_back(group.pool);
+  }
+  sort_unique(pools);
+  return pools;
+}
+
+// Returns the best of the sorted starts, and the best ones of all tensor-parallel sizes and, if they are told apart, of
+// all sets of pools.
 std::vector<PlanCandidate> climbed_starts(std::vector<PlanCandidate> sorted, const Breadth& breadth) {
   std::vector<PlanCandidate> chosen;
   std::map<TensorParallelSizes, std::size_t> chosen_of_sizes;
+  std::map<std::vector<int>, std::size_t> chosen_of_pools;
   for (PlanCandidate& start : sorted) {
-    std::size_t& count = chosen_of_sizes[tensor_parallel_sizes(start.draft.stages)];
-    if (chosen.size() >= kClimbs && count >= breadth.climbs_of_sizes) continue;
-    ++count;
+    std::size_t& of_sizes = chosen_of_sizes[tensor_parallel_sizes(start.draft.stages)];
+    std::size_t& of_pools = chosen_of_pools[pools_of(start.draft)];
+    const bool is_new = of_sizes < breadth.climbs_of_sizes || of_pools < breadth.climbs_of_pools;
+    if (chosen.size() >= kClimbs && !is_new) continue;
+    ++of_sizes;
+    ++of_pools;
     chosen.push_back(std::move(start));
   }
   return chosen;
+}
+
+GroupedPlan with_pools(GroupedPlan plan, std::span<const int> pools) {
+  renumber_pools(plan.stages, pools);
+  return plan;
+}
+
+PlanCandidate with_pools(PlanCandidate candidate, std::span<const int> pools) {
+  renumber_pools(candidate.plan.stages, pools);
+  renumber_pools(candidate.draft.stages, pools);
+  return candidate;
 }
 
 Draft with_techniques(Draft draft, const Techniques& techniques) {
@@ -129,7 +155,8 @@ double Search::incumbent_for_start(const Starts& starts, const StartShape& shape
 
 void Search::keep_start_if_best(Starts& starts, const Draft& draft, PlanSpace space) {
   if (limits_.is_over() && best_) return;
-  const StartShape shape{draft.microbatch_size, draft.stages.size(), tensor_parallel_sizes(draft.stages)};
+  const StartShape shape{draft.microbatch_size, draft.stages.size(), tensor_parallel_sizes(draft.stages),
+                         breadth_.climbs_of_pools > 0 ? pools_of(draft) : std::vector<int>()};
   auto candidate = evaluated(draft, space, incumbent_for_start(starts, shape));
   if (!candidate) return;
   const auto [found, is_new] = starts.try_emplace(shape, *candidate);
@@ -171,31 +198,36 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
   for (const Search& one : climbs) add_plans_of(one);
 }
 
-void Search::add_answers_of(const Search& other) {
+void Search::add_answers_of(const Search& other, std::span<const int> pools) {
   report_.add(other.report_);
   for (const auto& [plan, estimate] : other.front_.all()) {
-    if (goals_.fast.score_of(estimate, plan.gpus()).is_feasible()) front_.add_unless_dominated(plan, estimate);
+    if (!goals_.fast.score_of(estimate, plan.gpus()).is_feasible()) continue;
+    front_.add_unless_dominated(with_pools(plan, pools), estimate);
   }
   if (auto fitting = other.best_that_fits_) {
+    fitting = with_pools(*std::move(fitting), pools);
     fitting->score = goals_.fast.score_of(fitting->estimate, fitting->plan.gpus());
     if (!best_that_fits_ || fitting->score < best_that_fits_->score) best_that_fits_ = *std::move(fitting);
   }
-  const auto by_our_goal = [&](PlanCandidate answer) {
+  const auto ours = [&](PlanCandidate answer) {
+    answer = with_pools(std::move(answer), pools);
     answer.score = goals_.simulated.score_of(answer.estimate, answer.plan.gpus());
     return answer;
   };
   std::vector<PlanCandidate> answers = other.refined_;
   if (other.best_) answers.push_back(*other.best_);
   for (const PlanCandidate& each : answers) {
-    PlanCandidate answer = by_our_goal(each);
+    PlanCandidate answer = ours(each);
     if (!answer.score.is_feasible() || (best_ && !is_better(answer, *best_))) continue;
     best_ = std::move(answer);
     best_of_equals_.reset();
   }
   if (!other.best_of_equals_) return;
-  const PlanCandidate equal = by_our_goal(*other.best_of_equals_);
+  const PlanCandidate equal = ours(*other.best_of_equals_);
   if (!equal.score.is_feasible()) return;
-  if (best_ && other.best_ && best_->plan == other.best_->plan) best_of_equals_ = equal;
+  const bool is_of_best = best_ && other.best_ && best_->plan == ours(*other.best_).plan;
+  const auto by_second_goal = [](const PlanCandidate& one) { return std::pair(one.score.other_value, one.score.gpus); };
+  if (is_of_best) best_of_equals_ = std::ranges::min(best_of_equals_.value_or(equal), equal, {}, by_second_goal);
   if (!best_ || is_better(equal, *best_)) best_ = best_of_equals_ = equal;
 }
 
@@ -233,7 +265,7 @@ void Search::run_paper(const Techniques& techniques, Starts& starts) {
   if (climb_from_best(PlanSpace::kPaper, techniques)) return;
   const auto is_seed_pruned = [&](const EvenSeedBound& bound) {
     const double incumbent =
-        incumbent_for_start(starts, {bound.microbatch_size, static_cast<std::size_t>(bound.stages), bound.sizes});
+        incumbent_for_start(starts, {bound.microbatch_size, static_cast<std::size_t>(bound.stages), bound.sizes, {}});
     return incumbent != kNoIncumbent && is_pruned(Seconds(bound.seconds), bound.price, incumbent);
   };
   visit_even_seeds(problem_, techniques, is_seed_pruned,
@@ -262,14 +294,18 @@ void Search::run_flow(const Techniques& techniques, Starts& starts, std::span<co
 
 // The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
 void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby) {
+  run_against(nearby != nullptr ? nearby->incumbent() : kNoIncumbent, space, tables);
+  if (nearby != nullptr) add_nearby(*nearby, space);
+}
+
+void Search::run_against(double rival, PlanSpace space, std::span<const GroupTimeTable> tables) {
   if (std::deque<Search> each = parts(); each.size() > 1) {
     run_each(each.size(), [&](std::size_t i) { each[i].run_whole(space, tables, kNoIncumbent); });
     for (const Search& part : each) add_plans_of(part);
     search_among_equals(space, kPassesOfEquals);
   } else {
-    run_whole(space, tables, nearby != nullptr ? nearby->incumbent() : kNoIncumbent);
+    run_whole(space, tables, rival);
   }
-  if (nearby != nullptr) add_nearby(*nearby, space);
 }
 
 void Search::add_nearby(Search& nearby, PlanSpace space) {
@@ -363,6 +399,8 @@ void Search::anneal_best(double rival) {
   }
   best_ = std::move(best);
 }
+
+void Search::search_among_equals(PlanSpace space) { search_among_equals(space, kPassesOfEquals); }
 
 // The front has the fastest plans that may be as cheap and the cheapest that may be as fast.
 void Search::search_among_equals(PlanSpace space, long most_passes) {

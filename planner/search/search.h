@@ -52,13 +52,21 @@ class Search {
   // Searches the whole space. `tables` are the input of the seeds from the relaxed problem; if they are empty, the
   // search does without these seeds. `nearby` is the result of search_near(), which is added, or null.
   void run(PlanSpace space, std::span<const GroupTimeTable> tables, Search* nearby = nullptr);
+  // Makes run() also improve the best starts of every set of pools. This needs more time and finds other plans.
+  void tell_pools_apart() { breadth_.climbs_of_pools = 2; }
+  // The same as run(), but gives up random changes of plans that will hardly become better than `rival`, the value of a
+  // plan of another search.
+  void run_against(double rival, PlanSpace space, std::span<const GroupTimeTable> tables);
 
   // Takes over the plans of the result of search_near(), and may first improve its best one by annealing.
   void add_nearby(Search& nearby, PlanSpace space);
   // Adds the answers of a search of the same problem that has another goal, as far as they are feasible by this goal.
-  void add_answers_of(const Search& other);
+  // `pools` says which pools of this problem those of the other one are; empty: the same.
+  void add_answers_of(const Search& other, std::span<const int> pools = {});
   // Improves the best plan by local search and random changes.
   void polish(PlanSpace space);
+  // Looks again for the best of the plans that are as good as the best one, by the second goal.
+  void search_among_equals(PlanSpace space);
 
   // Searches only near the part of the running plan that still has its GPUs (see repair.h).
   void repair(const Plan& running, PlanSpace space);
@@ -93,8 +101,8 @@ class Search {
   // Microbatch size, number of stages, tensor-parallel sizes, whether all replicas have equal shares of
   // microbatches, and techniques.
   using FinalistShape = std::tuple<int, std::size_t, TensorParallelSizes, bool, Techniques>;
-  // Microbatch size, number of stages, and tensor-parallel sizes.
-  using StartShape = std::tuple<int, std::size_t, TensorParallelSizes>;
+  // Microbatch size, number of stages, tensor-parallel sizes, and the pools if the search tells them apart.
+  using StartShape = std::tuple<int, std::size_t, TensorParallelSizes, std::vector<int>>;
   using Starts = std::map<StartShape, PlanCandidate>;  // the best start of each shape
 
   // Searches without parts.

@@ -38,6 +38,16 @@ spec:
 """
 
 
+OPT = """apiVersion: sailor.dev/v1alpha1
+kind: TrainingJob
+metadata: {{name: job}}
+spec:
+  model: {{name: {model}}}
+  training: {{globalBatchSize: {batch}, sequenceLength: 512, precision: FP32, steps: 100}}
+  elasticity: {{redundancy: None}}
+"""
+
+
 def gpu_pool(name, zone, accelerator, gpus, nodes, price):
     return f"""apiVersion: sailor.dev/v1alpha1
 kind: GpuPool
@@ -111,6 +121,24 @@ class PlanQuality(ProgramTest):
             free = self.seconds(job, cluster)
             for most in ("1", "2"):
                 self.assertLessEqual(free, 1.005 * self.seconds(job, cluster, "--max-tensor-parallel", most), f"{job}: {most}")
+
+    def test_pools_that_no_good_plan_uses_make_no_plan_slower(self):
+        cases = [([("us-central1-b", "nvidia-gh200", 8, 7)], [("us-central1-a", "nvidia-l4", 4, 43)], "opt-350m", 256),
+                 ([("us-central1-b", "nvidia-gh200", 8, 7)], [("us-central1-b", "nvidia-tesla-a100", 1, 90)], "opt-350m", 256)]
+        for used, useless, model, batch in cases:
+            job = self.write("opt.yaml", OPT.format(model=model, batch=batch))
+            with_all, with_used = (self.seconds(job, self.cluster_of(pools)) for pools in (used + useless, used))
+            self.assertLessEqual(with_all, 1.005 * with_used, f"{used} and {useless}")
+
+    def cluster_of(self, pools):
+        return self.write("pools.yaml", "---\n".join(gpu_pool(f"pool-{i}", *pool, 2) for i, pool in enumerate(pools)))
+
+    def test_the_names_of_zones_change_no_plan_much(self):
+        pools = [("a", "nvidia-l4", 8, 1), ("b", "nvidia-tesla-v100", 8, 2), ("b", "nvidia-tesla-a100", 4, 1)]
+        job = self.write("opt.yaml", OPT.format(model="opt-1.3b", batch=128))
+        seconds = [self.seconds(job, self.cluster_of([(f"us-central1-{zones[zone]}", *rest) for zone, *rest in pools]))
+                   for zones in ({"a": "a", "b": "b"}, {"a": "b", "b": "a"})]
+        self.assertLessEqual(max(seconds), 1.05 * min(seconds))
 
 
 if __name__ == "__main__":
