@@ -43,20 +43,17 @@ long control(BIO* /*bio*/, int command, long /*number*/, void* /*argument*/) {
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-struct FreeMethod {
-  void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
-};
-
+// It is never freed: threads of the pool may still write to a connection while the program ends (thread_pool.cc).
 const BIO_METHOD* socket_method() {
-  static const std::unique_ptr<BIO_METHOD, FreeMethod> method = [] {
-    std::unique_ptr<BIO_METHOD, FreeMethod> made(
-        BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket of sailor"));
-    BIO_meth_set_write(made.get(), write_bytes);
-    BIO_meth_set_read(made.get(), read_bytes);
-    BIO_meth_set_ctrl(made.get(), control);
+  static BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket of sailor");
+    if (made == nullptr) throw std::bad_alloc();
+    BIO_meth_set_write(made, write_bytes);
+    BIO_meth_set_read(made, read_bytes);
+    BIO_meth_set_ctrl(made, control);
     return made;
   }();
-  return method.get();
+  return method;
 }
 
 int size_for_tls(std::size_t size) {

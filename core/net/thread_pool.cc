@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>  // Boost.Asio uses it without including it
 
+#include <openssl/ssl.h>
 #include <pplx/threadpool.h>
 
 namespace sailor::net {
@@ -45,6 +46,7 @@ boost::asio::io_context& thread_pool() {
   static std::once_flag once;
   std::call_once(once, [] {
     crossplat::threadpool::initialize_with_threads(kThreads);
+    OPENSSL_init_ssl(0, nullptr);  // so that OpenSSL ends after the last tasks, which use it
     static const LastTasks last_tasks;
   });
   return crossplat::threadpool::shared_instance().service();

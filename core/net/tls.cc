@@ -81,7 +81,8 @@ void apply_to_client(SSL_CTX* context, const TlsSettings& settings) {
 std::shared_ptr<SSL_CTX> client_context(const TlsSettings& settings) {
   using Texts = std::array<std::string, 3>;
   static std::mutex mutex;
-  static std::map<Texts, std::weak_ptr<SSL_CTX>> contexts;
+  // Never destroyed: the threads of the pool may still open connections while the program ends (thread_pool.cc).
+  static auto& contexts = *new std::map<Texts, std::weak_ptr<SSL_CTX>>;
   const std::scoped_lock lock(mutex);
   std::erase_if(contexts, [](const auto& entry) { return entry.second.expired(); });
   Texts texts{settings.ca, settings.certificate, settings.key};
