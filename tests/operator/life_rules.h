@@ -102,7 +102,8 @@ class LifeRules {
                                  kube::integer_at(job, {"metadata", "generation"}))
         << "the status is about an older spec";
     const int gpus = live_gpus_of(kube::uid_of(job));
-    const bool keeps_plan = kube::text_at(job, {"spec", "elasticity", "mode"}) == "Off";
+    const std::string mode = kube::text_at(job, {"spec", "elasticity", "mode"});
+    const bool keeps_plan = mode == "Off" || (mode == "Restart" && !job["spec"].contains("checkpoint"));
     const int least = static_cast<int>(kube::integer_at(job, {"spec", "resources", "minGpus"}));
     const int most = static_cast<int>(kube::integer_at(job, {"spec", "resources", "maxGpus"}));
     if (has_ended) {
