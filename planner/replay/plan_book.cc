@@ -10,6 +10,14 @@
 #include "planner/replan/migration_cost.h"
 
 namespace sailor {
+namespace {
+
+// `price` is that of all GPUs of the plan.
+Dollars iteration_cost(const KnownPlan& known, DollarsPerHour price) {
+  return price * known.estimate.iteration + known.estimate.traffic_cost_per_iteration;
+}
+
+}  // namespace
 
 Result<PlanBook> PlanBook::make(const JobSpec& job, const ClusterState& whole, const Estimator& estimator,
                                 const PlanOptions& options) {
@@ -79,15 +87,16 @@ bool PlanBook::fits(int plan, int cluster) {
   return fits_[{plan, cluster}] = fits;
 }
 
-bool PlanBook::keeps_limits(int plan, int cluster) const {
-  const KnownPlan& known = this->plan(plan);
+bool PlanBook::keeps_limits(int plan, int cluster) {
+  const auto known = keeps_limits_.find({plan, cluster});
+  if (known != keeps_limits_.end()) return known->second;
+  const KnownPlan& asked = this->plan(plan);
   DollarsPerHour price;
-  for (const auto& [pool, gpus] : gpus_by_pool(known.plan)) {
+  for (const auto& [pool, gpus] : gpus_by_pool(asked.plan)) {
     price += this->cluster(cluster).find(pool)->price_per_gpu * gpus;
   }
-  const Seconds iteration = known.estimate.iteration;
-  const Dollars cost = price * iteration + known.estimate.traffic_cost_per_iteration;
-  return !missed_limit(job_.objective, iteration, cost);
+  const bool keeps = !missed_limit(job_.objective, asked.estimate.iteration, iteration_cost(asked, price));
+  return keeps_limits_[{plan, cluster}] = keeps;
 }
 
 PlanFigures PlanBook::figures(int plan, const std::vector<DollarsPerHour>& prices) const {
@@ -96,8 +105,7 @@ PlanFigures PlanBook::figures(int plan, const std::vector<DollarsPerHour>& price
   DollarsPerHour price;
   for (std::size_t i = 0; i < prices.size(); ++i) price += prices[i] * known.gpus_of_pools[i];
   const double factor = loss_factor(job_, estimate.expected_loss);
-  const Dollars cost = price * estimate.iteration + estimate.traffic_cost_per_iteration;
-  return {estimate.iteration.value() * factor, cost.value() * factor};
+  return {estimate.iteration.value() * factor, iteration_cost(known, price).value() * factor};
 }
 
 Seconds PlanBook::pause(const HeldState& held, int next) const {

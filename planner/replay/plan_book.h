@@ -45,7 +45,7 @@ class PlanBook {
   Result<int> best(int cluster, PlanStyle style);
   bool fits(int plan, int cluster);
   // Whether the plan keeps the limits of the job's objective at the prices of the cluster.
-  [[nodiscard]] bool keeps_limits(int plan, int cluster) const;
+  bool keeps_limits(int plan, int cluster);
 
   [[nodiscard]] const ClusterState& whole() const { return problem_->cluster; }
   [[nodiscard]] int size() const { return static_cast<int>(plans_.size()); }
@@ -85,6 +85,7 @@ class PlanBook {
   std::map<std::string, int> by_hash_;
   std::map<std::pair<int, PlanStyle>, Result<int>> best_;
   std::map<std::pair<int, int>, bool> fits_;
+  std::map<std::pair<int, int>, bool> keeps_limits_;
 };
 
 }  // namespace sailor
