@@ -65,7 +65,7 @@ Result<void> prepare(PlanningProblem& problem, const Estimator& estimator, const
 Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const SearchLimits& limits,
                    const Search& done) {
   if (const PlanCandidate* seen = done.best_that_fits(); seen != nullptr && !seen->score.is_feasible()) {
-    const auto exact = done.simulated(*seen, kNoIncumbent);
+    const auto exact = done.simulated(*seen);
     return explain_infeasible(problem, exact && !exact->score.is_feasible() ? &*exact : seen, {});
   }
   problem.ignores_memory = true;
@@ -247,7 +247,7 @@ class PlanChooser {
 
   static std::optional<PlanCandidate> simulated_known(Search& search, const GroupedPlan& plan) {
     auto known = search.add_known_plan(plan);
-    return known ? search.simulated(*std::move(known), kNoIncumbent) : std::nullopt;
+    return known ? search.simulated(*std::move(known)) : std::nullopt;
   }
 
   const PlanningProblem& problem_;

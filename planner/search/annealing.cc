@@ -95,9 +95,9 @@ void run_round(std::vector<Pair>& pairs, const SearchLimits& limits) {
 }
 
 // Both chains continue from the better plan.
-void join(Pair& pair, const IsBetter& is_better) {
+void join(Pair& pair, const PlanOrder& order) {
   for (const Annealing* chain : {&pair.simulating, &pair.estimating}) {
-    if (is_better(chain->best(), pair.best)) pair.best = chain->best();
+    if (order.is_better(chain->best(), pair.best)) pair.best = chain->best();
   }
   pair.simulating.continue_from(pair.best);
   pair.estimating.continue_from(pair.best);
@@ -118,8 +118,8 @@ PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals,
     if (limits.is_over() || best.score.value > comparison.rival * hopeless) break;
     run_round(pairs, limits);
     for (Pair& pair : pairs) {
-      join(pair, comparison.is_better);
-      if (comparison.is_better(pair.best, best)) best = pair.best;
+      join(pair, comparison.order);
+      if (comparison.order.is_better(pair.best, best)) best = pair.best;
     }
   }
   return best;

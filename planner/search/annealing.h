@@ -3,10 +3,8 @@
 // little worse.
 #pragma once
 
-#include <functional>
-
 #include "planner/search/fast_estimates.h"
-#include "planner/search/plan_candidate.h"
+#include "planner/search/plan_order.h"
 #include "planner/search/random_change.h"
 
 namespace sailor {
@@ -58,12 +56,10 @@ class Annealing {
 // The passes that annealed() may simulate in each of its chains.
 inline constexpr long kAnnealingPasses = 300'000;
 
-using IsBetter = std::function<bool(const PlanCandidate&, const PlanCandidate&)>;
-
 // How annealed() compares plans.
 struct Comparison {
-  const IsBetter& is_better;  // compares two feasible plans
-  double rival;               // the value of a plan that another search has found, or infinite; see below
+  const PlanOrder& order;
+  double rival;  // the value of a plan that another search has found, or infinite; see below
 };
 
 // Anneals a feasible plan, which has the figures of the simulation, by pairs of chains. A chain is one Annealing. One

@@ -24,8 +24,9 @@ class RateSearch {
         space_(space),
         tables_(tables),
         goal_(Goal::of(search.problem().job)),
-        best_without_limits_(make(goal_.figure)),
-        best_other_(make(goal_.figure == Goal::Figure::kTime ? Goal::Figure::kCost : Goal::Figure::kTime)) {}
+        best_without_limits_(search.problem(), search.limits(), nullptr, goals_of(goal_.figure)),
+        best_other_(search.problem(), search.limits(), nullptr,
+                    goals_of(goal_.figure == Goal::Figure::kTime ? Goal::Figure::kCost : Goal::Figure::kTime)) {}
 
   // Searches for the best plan without the limits. If it keeps them, it is the answer.
   bool is_answered_without_limits() {
@@ -98,17 +99,21 @@ class RateSearch {
     return {std::max(3600 * (least_cost.value() / longest.value()), kLeastPart * most), most};
   }
 
-  [[nodiscard]] Search make(Goal::Figure figure, double rate = Goal::kUnlimited) const {
+  // The goals of a search for the best figure below this price per hour, without limits of an iteration.
+  [[nodiscard]] SearchGoals goals_of(Goal::Figure figure, double rate = Goal::kUnlimited) const {
     Goal goal = goal_.without_limits_of_iteration();
     goal.figure = figure;
     goal.most_cost_per_hour = std::min(goal.most_cost_per_hour, DollarsPerHour(rate));
-    return {search_.problem(), search_.limits(), nullptr, {goal, goal}};
+    return {goal, goal};
   }
 
   // Searches for the fastest plans below these prices per hour.
   void search_at(const std::vector<double>& rates) {
     std::deque<Search> searches;
-    for (const double rate : rates) searches.push_back(make(Goal::Figure::kTime, rate * (1 + kSlightly)));
+    for (const double rate : rates) {
+      searches.emplace_back(search_.problem(), search_.limits(), nullptr,
+                            goals_of(Goal::Figure::kTime, rate * (1 + kSlightly)));
+    }
     run_each(searches.size(), [&](std::size_t i) {
       if (!search_.limits().is_over()) searches[i].run(space_, tables_);
     });

@@ -1,8 +1,6 @@
 #include "planner/search/search.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <deque>
 #include <iterator>
 #include <map>
@@ -37,9 +35,6 @@ constexpr long kPassesOfFlow = 350'000;
 constexpr long kPassesOfEquals = 40'000;
 constexpr long kPassesOfEqualRepairs = 20'000;
 constexpr long kExhaustiveSteps = 400'000;
-
-// Returns a limit that equally good plans pass, because they may use fewer GPUs or move less state.
-double just_above(double value) { return std::nextafter(value, kNoIncumbent); }
 
 std::vector<int> pools_of(const Draft& draft) {
   std::vector<int> pools;
@@ -121,25 +116,12 @@ std::optional<PlanCandidate> Search::evaluated_plan(const Draft& draft, GroupedP
   PlanCandidate candidate{draft, std::move(plan), *estimate, score};
   if (score.is_feasible()) {
     front_.add_unless_dominated(candidate.plan, *estimate);
-    keep_finalist_if_best(candidate);
+    finalists_.keep_if_best(candidate, order_);
   }
-  if (!best_ || is_better(candidate, *best_)) best_ = candidate;
+  if (!best_ || order_.is_better(candidate, *best_)) best_ = candidate;
   const bool fits = estimate->memory_excess <= Bytes(0);
   if (fits && (!best_that_fits_ || score < best_that_fits_->score)) best_that_fits_ = candidate;
   return candidate;
-}
-
-bool Search::is_better(const PlanCandidate& candidate, const PlanCandidate& other) const {
-  if (candidate.score != other.score) return candidate.score < other.score;
-  if (migration_ != nullptr) {
-    const Bytes moved = migration_->bytes_to_move(candidate.plan);
-    const Bytes least = migration_->bytes_to_move(other.plan);
-    if (moved != least) return moved < least;
-  }
-  const int nodes = nodes_of(candidate.plan, problem_.cluster);
-  const int fewest = nodes_of(other.plan, problem_.cluster);
-  if (nodes != fewest) return nodes < fewest;
-  return candidate.plan < other.plan;
 }
 
 std::optional<PlanCandidate> Search::add_known_plan(const GroupedPlan& plan) {
@@ -218,7 +200,7 @@ void Search::add_answers_of(const Search& other, std::span<const int> pools) {
   if (other.best_) answers.push_back(*other.best_);
   for (const PlanCandidate& each : answers) {
     PlanCandidate answer = ours(each);
-    if (!answer.score.is_feasible() || (best_ && !is_better(answer, *best_))) continue;
+    if (!answer.score.is_feasible() || (best_ && !order_.is_better(answer, *best_))) continue;
     best_ = std::move(answer);
     best_of_equals_.reset();
   }
@@ -228,12 +210,12 @@ void Search::add_answers_of(const Search& other, std::span<const int> pools) {
   const bool is_of_best = best_ && other.best_ && best_->plan == ours(*other.best_).plan;
   const auto by_second_goal = [](const PlanCandidate& one) { return std::pair(one.score.other_value, one.score.gpus); };
   if (is_of_best) best_of_equals_ = std::ranges::min(best_of_equals_.value_or(equal), equal, {}, by_second_goal);
-  if (!best_ || is_better(equal, *best_)) best_ = best_of_equals_ = equal;
+  if (!best_ || order_.is_better(equal, *best_)) best_ = best_of_equals_ = equal;
 }
 
 void Search::polish(PlanSpace space) {
   if (!best_ || !best_->score.is_feasible()) return;
-  passes_left_ = kPassesOfFlow;
+  simulations_.set_budget(kPassesOfFlow);
   refined_ = {refined(*best_, space)};
   best_ = refined_.front();
   if (space == PlanSpace::kFlow && is_worth_annealing()) anneal_best(kNoIncumbent);
@@ -242,9 +224,9 @@ void Search::polish(PlanSpace space) {
 
 void Search::add_plans_of(const Search& other) {
   report_.add(other.report_);
-  for (const auto& [shape, candidate] : other.finalists_) keep_finalist_if_best(candidate);
+  finalists_.add(other.finalists_, order_);
   for (const auto& [plan, estimate] : other.front_.all()) front_.add_unless_dominated(plan, estimate);
-  if (other.best_ && (!best_ || is_better(*other.best_, *best_))) best_ = other.best_;
+  if (other.best_ && (!best_ || order_.is_better(*other.best_, *best_))) best_ = other.best_;
   const auto& fitting = other.best_that_fits_;
   if (fitting && (!best_that_fits_ || fitting->score < best_that_fits_->score)) best_that_fits_ = fitting;
 }
@@ -362,7 +344,7 @@ void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::
     simulate_finalists(space, is_paper ? kPassesOfPaper : kPassesOfFlow, keeps_peer_replicas);
     if (!is_paper && is_worth_annealing()) anneal_best(rival);
     search_exhaustively(space, allowed);
-    if (known && is_better(*known, best_.value())) best_ = known;
+    if (known && order_.is_better(*known, best_.value())) best_ = known;
     known = best_;
   }
   search_among_equals(space, kPassesOfEquals);
@@ -388,14 +370,13 @@ std::unique_ptr<Search> Search::search_near(const Plan& plan, PlanSpace space) c
 }
 
 void Search::anneal_best(double rival) {
-  const IsBetter is_better_plan = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
   PlanCandidate best = best_.value();
   for (const PlanCandidate& start : refined_) {
     const double value = best.score.value;
     if (passes_of(start.plan) > kAnnealingPasses || start.score.value > value * breadth_.refined_slack) continue;
     const double to_beat = start.plan == best.plan ? rival : std::min(rival, value);
-    PlanCandidate next = annealed(problem_, goals_, limits_, start, {is_better_plan, to_beat});
-    if (is_better(next, best)) best = std::move(next);
+    PlanCandidate next = annealed(problem_, goals_, limits_, start, {order_, to_beat});
+    if (order_.is_better(next, best)) best = std::move(next);
   }
   best_ = std::move(best);
 }
@@ -420,104 +401,48 @@ void Search::search_among_equals(PlanSpace space, long most_passes) {
   if (!equals.best_ || !equals.best_->score.is_feasible()) return;
   best_of_equals_ = equals.best_;
   best_of_equals_->score = goals_.simulated.score_of(best_of_equals_->estimate, best_of_equals_->plan.gpus());
-  if (is_better(*best_of_equals_, *best_)) best_ = best_of_equals_;
-}
-
-void Search::keep_finalist_if_best(const PlanCandidate& candidate) {
-  const GroupedPlan& plan = candidate.plan;
-  const FinalistShape shape{plan.microbatch_size, plan.stages.size(), tensor_parallel_sizes(plan.stages),
-                            has_equal_shares(plan), plan.techniques};
-  const auto [found, is_new] = finalists_.try_emplace(shape, candidate);
-  if (!is_new && is_better(candidate, found->second)) found->second = candidate;
-}
-
-// The first finalist is the best plan with equal shares, because its fast estimate is nearly exact. The others follow
-// by ascending score. Plans that will be shown as alternatives are finalists too; otherwise one of them might turn out
-// to be better than the answer.
-std::vector<PlanCandidate> Search::finalists() const {
-  std::vector<PlanCandidate> sorted;
-  sorted.reserve(finalists_.size() + kAlternatives);
-  for (const auto& [shape, candidate] : finalists_) sorted.push_back(candidate);
-  for (const auto& [plan, estimate] : front_.sample(kAlternatives)) {
-    if (std::ranges::find(sorted, plan, &PlanCandidate::plan) != sorted.end()) continue;
-    sorted.push_back({draft_of(plan), plan, estimate, goals_.fast.score_of(estimate, plan.gpus())});
-  }
-  std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
-  const auto equal =
-      std::ranges::find_if(sorted, [](const PlanCandidate& candidate) { return has_equal_shares(candidate.plan); });
-  if (equal != sorted.end()) std::rotate(sorted.begin(), equal, equal + 1);
-  return sorted;
-}
-
-std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double incumbent) const {
-  const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : goals_.simulated.cutoff_for(just_above(incumbent));
-  return simulated_below(cutoff, problem_, goals_.simulated, std::move(candidate));
-}
-
-// The first feasible plan sets the limit for the others, which are then simulated two by two.
-std::optional<PlanCandidate> Search::best_finalist(std::vector<PlanCandidate> candidates, double most) {
-  std::optional<PlanCandidate> best;
-  std::vector<PlanCandidate> waiting;
-  for (PlanCandidate& candidate : candidates) {
-    if (best && best->score.is_feasible()) {
-      if (std::min(best->score.value, most) <= candidate.score.value) continue;
-      waiting.push_back(std::move(candidate));
-      if (waiting.size() < 2) continue;
-      best = best_simulated(*std::move(best), std::exchange(waiting, {}));
-    } else if (candidate.score.value < most) {
-      passes_left_ -= passes_of(candidate.plan);
-      auto next = simulated(std::move(candidate), kNoIncumbent);
-      if (next && (!best || is_better(*next, *best))) best = *std::move(next);
-    }
-  }
-  if (best) best = best_simulated(*std::move(best), waiting);
-  return best;
+  if (order_.is_better(*best_of_equals_, *best_)) best_ = best_of_equals_;
 }
 
 // Refines the best plan, and those of other tensor-parallel sizes that are not far behind.
 void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas) {
-  passes_left_ = most_passes;
-  std::vector<std::pair<TensorParallelSizes, std::vector<PlanCandidate>>>
-      groups;  // in the order of their best estimates
-  for (PlanCandidate& candidate : finalists()) {
-    const bool is_other = keeps_peer_replicas.value_or(candidate.plan.techniques.keeps_peer_replicas) !=
-                          candidate.plan.techniques.keeps_peer_replicas;
-    if (is_other) continue;
-    const TensorParallelSizes sizes = tensor_parallel_sizes(candidate.plan.stages);
-    auto found = std::ranges::find(groups, sizes, [](const auto& group) { return group.first; });
-    if (found == groups.end()) found = groups.insert(groups.end(), {sizes, {}});
-    found->second.push_back(std::move(candidate));
+  simulations_.set_budget(most_passes);
+  std::vector<PlanCandidate> finalists = finalists_.sorted(front_, goals_.fast);
+  if (keeps_peer_replicas) {
+    std::erase_if(finalists, [&](const PlanCandidate& each) {
+      return each.plan.techniques.keeps_peer_replicas != *keeps_peer_replicas;
+    });
   }
   std::vector<PlanCandidate> bests;
   double most = kNoIncumbent;
-  for (auto& [sizes, candidates] : groups) {
-    auto best = best_finalist(std::move(candidates), most);
+  for (auto& [sizes, candidates] : by_tensor_parallel_sizes(std::move(finalists))) {
+    auto best = simulations_.best_below(most, std::move(candidates));
     if (!best) continue;
     most = std::min(most, value_to_beat(best->score) * breadth_.refined_slack);
     bests.push_back(*std::move(best));
   }
   if (bests.empty()) return;
-  const auto better_first = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
-  std::ranges::stable_sort(bests, better_first);
+  order_.sort_best_first(bests);
   best_ = bests.front();
   refined_.clear();
   if (!best_->score.is_feasible()) return;
   for (PlanCandidate& each : bests) {
     if (value_to_beat(each.score) > most) break;
-    refined_.push_back(passes_left_ > 0 ? refined(std::move(each), space) : std::move(each));
+    refined_.push_back(simulations_.is_over() ? std::move(each) : refined(std::move(each), space));
   }
-  std::ranges::stable_sort(refined_, better_first);
+  order_.sort_best_first(refined_);
   best_ = refined_.front();
 }
 
 void Search::search_exhaustively(PlanSpace space, std::span<const Techniques> allowed) {
   if (problem_.most_gpus() > kFewGpus || problem_.ignores_memory) return;
-  const auto cutoff = [&] { return goals_.simulated.cutoff_for(just_above(incumbent())); };
+  const auto cutoff = [&] { return goals_.simulated.cutoff_for(passed_by_equals(incumbent())); };
   const auto evaluate = [&](const GroupedPlan& plan) {
     const auto estimate = limits_.is_over() ? std::nullopt : problem_.estimator->fast_estimate_below(cutoff(), plan);
     if (!estimate || estimate->memory_excess > Bytes(0)) return cutoff();
-    const auto candidate = simulated({draft_of(plan), plan, *estimate, {}}, incumbent());
-    if (candidate && candidate->score.is_feasible() && (!best_ || is_better(*candidate, *best_))) best_ = *candidate;
+    const auto candidate = simulations_.simulated({draft_of(plan), plan, *estimate, {}}, incumbent());
+    if (candidate && candidate->score.is_feasible() && (!best_ || order_.is_better(*candidate, *best_)))
+      best_ = *candidate;
     return cutoff();
   };
   long steps = kExhaustiveSteps;
@@ -546,32 +471,13 @@ bool Search::is_worth_annealing() const {
          passes_of(best_->plan) <= kAnnealingPasses;
 }
 
-// Simulates the candidates two by two, and returns the best of them and `from`.
-PlanCandidate Search::best_simulated(PlanCandidate from, std::span<const PlanCandidate> candidates) {
-  for (std::size_t i = 0; i < candidates.size() && passes_left_ > 0 && !limits_.is_over(); i += 2) {
-    const double incumbent = value_to_beat(from.score);
-    std::array<std::optional<PlanCandidate>, 2> pair;
-    const auto simulate = [&](std::size_t at) {
-      if (i + at < candidates.size()) pair.at(at) = simulated(candidates[i + at], incumbent);
-    };
-    run_both([&] { simulate(0); }, [&] { simulate(1); });
-    for (auto& one : pair) {
-      if (one && is_better(*one, from)) from = *std::move(one);
-    }
-    for (const PlanCandidate& one : candidates.subspan(i, std::min<std::size_t>(2, candidates.size() - i))) {
-      passes_left_ -= passes_of(one.plan);
-    }
-  }
-  return from;
-}
-
 // Runs a local search as climb() does, but with simulations instead of fast estimates.
 PlanCandidate Search::refined(PlanCandidate from, PlanSpace space) {
   int stage = 0;
   for (int unchanged = 0; unchanged < std::ssize(from.draft.stages); ++stage, ++unchanged) {
     stage %= static_cast<int>(from.draft.stages.size());
-    PlanCandidate next = best_simulated(from, promising_neighbours(from, stage, space));
-    if (passes_left_ <= 0 || limits_.is_over()) return next;
+    PlanCandidate next = simulations_.best_of(from, promising_neighbours(from, stage, space));
+    if (simulations_.is_over()) return next;
     if (next.plan == from.plan) continue;
     from = std::move(next);
     unchanged = -1;

@@ -8,35 +8,23 @@
 #pragma once
 
 #include <deque>
-#include <limits>
 #include <map>
 #include <memory>
 #include <tuple>
 
 #include "planner/relaxation/group_time_table.h"
-#include "planner/replan/migration_cost.h"
 #include "planner/search/breadth.h"
 #include "planner/search/fast_estimates.h"
-#include "planner/search/pareto_front.h"
-#include "planner/search/plan_candidate.h"
+#include "planner/search/finalists.h"
 #include "planner/search/search_report.h"
-#include "planner/search/tensor_parallel_sizes.h"
+#include "planner/search/simulations.h"
 
 namespace sailor {
 
-// The incumbent is the best feasible plan known so far. Its value (Score::value) is the value that other plans must
-// stay below. This constant stands for its value while no feasible plan is known; every plan is below it.
-inline constexpr double kNoIncumbent = std::numeric_limits<double>::infinity();
-
-// Every better plan has a smaller value. While no plan is feasible, values do not matter: a plan is better if it comes
-// nearer to being feasible.
-inline double value_to_beat(const Score& score) { return score.is_feasible() ? score.value : kNoIncumbent; }
-
 class Search {
  public:
-  // If two plans have equal scores, the search prefers the one that moves less state, and then the one on fewer nodes:
-  // what moves costs time now, and nodes may fail later. `migration` is null if no plan is running. The problem and the
-  // migration cost must outlive the search.
+  // `migration` is null if no plan is running (plan_order.h). The problem and the migration cost must outlive the
+  // search.
   Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration)
       : Search(problem, std::move(limits), migration, {Goal::of(problem.job), Goal::of(problem.job)}) {}
 
@@ -47,7 +35,11 @@ class Search {
         migration_(migration),
         goals_(goals),
         breadth_(Breadth::of(problem)),
-        estimates_(problem) {}
+        order_(problem, migration),
+        estimates_(problem),
+        simulations_(problem, limits_, goals_.simulated, order_) {}
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
 
   // Searches the whole space. `tables` are the input of the seeds from the relaxed problem; if they are empty, the
   // search does without these seeds. `nearby` is the result of search_near(), which is added, or null.
@@ -74,9 +66,10 @@ class Search {
   // Returns another search of the same problem that has searched near this plan only, as repair() does.
   [[nodiscard]] std::unique_ptr<Search> search_near(const Plan& plan, PlanSpace space) const;
 
-  // Simulates the candidate and returns it with the simulated figures. If `incumbent` is the value of a feasible plan,
-  // returns nothing for a candidate that has a higher value or misses a limit that cutoff_for() covers.
-  [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double incumbent) const;
+  // Returns the candidate with the simulated figures.
+  [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate) const {
+    return simulations_.simulated(std::move(candidate), kNoIncumbent);
+  }
 
   // Adds a plan that the caller already has, such as the running one, and returns its fast estimate, which may miss
   // limits that the plan keeps. Returns nothing if the plan needs more resources than there are.
@@ -98,9 +91,6 @@ class Search {
   [[nodiscard]] const SearchReport& report() const { return report_; }
 
  private:
-  // Microbatch size, number of stages, tensor-parallel sizes, whether all replicas have equal shares of
-  // microbatches, and techniques.
-  using FinalistShape = std::tuple<int, std::size_t, TensorParallelSizes, bool, Techniques>;
   // Microbatch size, number of stages, tensor-parallel sizes, and the pools if the search tells them apart.
   using StartShape = std::tuple<int, std::size_t, TensorParallelSizes, std::vector<int>>;
   using Starts = std::map<StartShape, PlanCandidate>;  // the best start of each shape
@@ -125,21 +115,15 @@ class Search {
   void keep_start_if_best(Starts& starts, const Draft& draft, PlanSpace space);
   [[nodiscard]] double incumbent_for_start(const Starts& starts, const StartShape& shape) const;
 
-  // Simulates the finalists and some of their neighbours operation by operation, because fast estimates only
-  // approximate how unequal replicas slow each other down. Afterwards, best() is the best of the simulated plans.
+  // Simulates the finalists and some of their neighbours. Afterwards, best() is the best of the simulated plans.
   // `most_passes` limits the work: the number of forward and backward passes of microbatches through stages. Plans
   // that keep peer replicas although `keeps_peer_replicas` is false, or the other way round, are left out.
   void simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas);
-  // Simulates finalists whose value may be below `most`, and returns the best.
-  [[nodiscard]] std::optional<PlanCandidate> best_finalist(std::vector<PlanCandidate> candidates, double most);
-  [[nodiscard]] PlanCandidate best_simulated(PlanCandidate from, std::span<const PlanCandidate> candidates);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
   // `rival` is the value of the best plan of another search that is annealed too, or kNoIncumbent.
   void anneal_best(double rival);
   [[nodiscard]] bool is_worth_annealing() const;
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
-  void keep_finalist_if_best(const PlanCandidate& candidate);
-  [[nodiscard]] std::vector<PlanCandidate> finalists() const;
 
   // Does nothing if the problem is large. Otherwise simulates every plan that may be better than the best one.
   void search_exhaustively(PlanSpace space, std::span<const Techniques> allowed);
@@ -156,17 +140,17 @@ class Search {
   // is outside the space, needs more resources than there are, or is certainly not better than the incumbent.
   std::optional<PlanCandidate> evaluated(const Draft& draft, PlanSpace space, double incumbent);
   std::optional<PlanCandidate> evaluated_plan(const Draft& draft, GroupedPlan plan, double incumbent);
-  [[nodiscard]] bool is_better(const PlanCandidate& candidate, const PlanCandidate& other) const;
 
   const PlanningProblem& problem_;
   SearchLimits limits_;
   const MigrationCost* migration_;
   SearchGoals goals_;
   Breadth breadth_;
+  PlanOrder order_;
   FastEstimates estimates_;
-  std::map<FinalistShape, PlanCandidate> finalists_;  // the best feasible plan of each shape
-  std::optional<bool> recomputes_;                    // set: only plans that do, or only those that do not
-  long passes_left_ = 0;                              // how many more passes may be simulated
+  Simulations simulations_;
+  Finalists finalists_;
+  std::optional<bool> recomputes_;  // set: only plans that do, or only those that do not
   std::optional<PlanCandidate> best_;
   std::vector<PlanCandidate> refined_;           // the best by tensor-parallel sizes, the best first
   std::optional<PlanCandidate> best_of_equals_;  // the best by the second goal of the plans that are as good as best_
