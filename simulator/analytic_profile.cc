@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/check.h"
+#include "core/model/loss_chunk.h"
 
 namespace sailor {
 namespace {
@@ -129,22 +130,28 @@ double block_activations(const ModelSpec& model, const Shape& s) {
   return s.element * s.length * (attention + of_ffn * s.ffn / s.shards);
 }
 
-// The loss keeps the softmax in FP32. A group also keeps the shifted logits.
-double head_activations(const ModelSpec& model, const Shape& s) {
-  const double vocabulary = (s.shards > 1 ? 2 : 1) * model.vocab_size / s.shards;
-  const double inputs = (s.hidden + model.embedding_size) / s.token_shards;
-  return s.length * (s.element * inputs + kLossElement * vocabulary);
+// What the weights of the vocabulary are multiplied with, for each token.
+double width_of_head(const ModelSpec& model) {
+  return model.embedding_size > 0 ? model.embedding_size : model.hidden_size;
+}
+
+// A loss that is computed in chunks leaves its gradient. Otherwise the softmax is kept in FP32, and a group also keeps
+// the shifted logits.
+double head_activations(const ModelSpec& model, const Shape& s, LogitsInMemory logits) {
+  const double inputs = s.element * (s.hidden + model.embedding_size) / s.token_shards;
+  if (logits == LogitsInMemory::kChunk) return s.length * (inputs + s.element * width_of_head(model) / s.token_shards);
+  return s.length * (inputs + kLossElement * (s.shards > 1 ? 2 : 1) * model.vocab_size / s.shards);
 }
 
 // Returns the bytes that one sequence's forward pass through the layer keeps.
-double layer_activations(const ModelSpec& model, const Shape& s, int layer) {
+double layer_activations(const ModelSpec& model, const Shape& s, int layer, LogitsInMemory logits) {
   switch (layer_kind(model, layer)) {
     case LayerKind::kEmbedding:
       return s.element * s.length * (s.hidden + model.embedding_size) / s.token_shards;
     case LayerKind::kBlock:
       return block_activations(model, s);
     case LayerKind::kHead:
-      return head_activations(model, s);
+      return head_activations(model, s, logits);
   }
   return 0;
 }
@@ -161,8 +168,7 @@ double block_workspace(const ModelSpec& model, const TrainingSpec& training, con
 }
 
 double token_embedding_weights(const ModelSpec& model, const Shape& s) {
-  const double width = model.embedding_size > 0 ? model.embedding_size : s.hidden;
-  return model.vocab_size * width / s.shards;
+  return model.vocab_size * width_of_head(model) / s.shards;
 }
 
 // The gradient of an embedding is dense. In BF16 it is summed in FP32 and then rounded.
@@ -172,9 +178,24 @@ double embedding_workspace(const ModelSpec& model, const TrainingSpec& training,
   return per_weight * token_embedding_weights(model, s) + reduced;
 }
 
-double head_workspace(const ModelSpec& model, const Shape& s) {
+// The logits of a chunk in FP32 with their softmax, or in a group with what they are converted from. In BF16 the
+// softmax is then rounded, and the gradient of the weights that it gives is added to a sum in FP32.
+double chunk_workspace(const ModelSpec& model, const Shape& s) {
+  const auto chunk = static_cast<double>(
+      tokens_of_loss_chunk(static_cast<std::int64_t>(s.tokens), model.vocab_size, static_cast<std::int64_t>(s.shards)));
+  const double logits = chunk * model.vocab_size / s.shards;
+  const double gathered = s.token_shards > 1 ? 2 * s.element * s.tokens * width_of_head(model) : 0;
+  const double converted_from = s.element < kLossElement ? s.element : 0;
+  const double softmax = (kLossElement + (s.shards > 1 ? converted_from : kLossElement)) * logits;
+  if (converted_from == 0) return gathered + softmax;
+  return gathered + std::max(softmax, s.element * (logits + token_embedding_weights(model, s)));
+}
+
+double head_workspace(const ModelSpec& model, const Shape& s, LogitsInMemory logits) {
+  const double input = s.element * s.tokens * s.hidden;
+  if (logits == LogitsInMemory::kChunk) return std::max(chunk_workspace(model, s), input / s.token_shards);
   const double gradients = kLossElement * (s.shards > 1 ? 1 : 2) * s.tokens * model.vocab_size / s.shards;
-  return std::max(gradients, s.element * token_embedding_weights(model, s)) + s.element * s.tokens * s.hidden;
+  return std::max(gradients, s.element * token_embedding_weights(model, s)) + input;
 }
 
 }  // namespace
@@ -192,7 +213,8 @@ LayerTime analytic_layer_time(const ModelSpec& model, const TrainingSpec& traini
   return {forward, backward, updated / (accelerator.memory_bandwidth * kMemoryEfficiency)};
 }
 
-Bytes analytic_workspace(const ModelSpec& model, const TrainingSpec& training, ProfilePoint point, int layer) {
+Bytes analytic_workspace(const ModelSpec& model, const TrainingSpec& training, ProfilePoint point, int layer,
+                         LogitsInMemory logits) {
   const Shape s = shape_of(model, training, point);
   switch (layer_kind(model, layer)) {
     case LayerKind::kEmbedding:
@@ -200,16 +222,16 @@ Bytes analytic_workspace(const ModelSpec& model, const TrainingSpec& training, P
     case LayerKind::kBlock:
       return Bytes(block_workspace(model, training, s, layer));
     case LayerKind::kHead:
-      return Bytes(head_workspace(model, s));
+      return Bytes(head_workspace(model, s, logits));
   }
   return {};
 }
 
-LayerMemory analytic_layer_memory(const ModelSpec& model, const TrainingSpec& training, int tensor_parallel,
-                                  int layer) {
+LayerMemory analytic_layer_memory(const ModelSpec& model, const TrainingSpec& training, int tensor_parallel, int layer,
+                                  LogitsInMemory logits) {
   const Shape shape = shape_of(model, training, {1, tensor_parallel});
   return {.parameters = static_cast<double>(layer_parameters(model, layer)) / tensor_parallel,
-          .activations_per_sample = Bytes(layer_activations(model, shape, layer)),
+          .activations_per_sample = Bytes(layer_activations(model, shape, layer, logits)),
           .output_per_sample = Bytes(shape.element * shape.length * shape.hidden)};
 }
 

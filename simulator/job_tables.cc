@@ -89,8 +89,7 @@ void JobTables::add_type(const JobSpec& job, const GpuType& type, const ModelPro
 void JobTables::add_needs(const JobSpec& job, const GpuType& type, const ModelProfile* profile,
                           const ExecutionModel& execution, ProfilePoint point) {
   for (const bool recompute : recomputes_) {
-    const LayerNeeds::Choices choices{recompute, execution.update_share, execution.memory.score_matrices,
-                                      slowdown_of(type.grade)};
+    const LayerNeeds::Choices choices{recompute, execution.update_share, execution.memory, slowdown_of(type.grade)};
     needs_.emplace_back(job, type.spec, profile, point, choices);
   }
 }

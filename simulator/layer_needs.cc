@@ -14,11 +14,14 @@ namespace {
 
 // Corrects a profile that was measured without sequence parallelism. The memory that it saves follows from the model's
 // shape; nothing is divided by more than the tensor-parallel size, whatever else was measured.
-void apply_sequence_parallelism(LayerMemory& measured, const JobSpec& job, int tensor_parallel, int layer) {
+void apply_sequence_parallelism(LayerMemory& measured, const JobSpec& job, int tensor_parallel, int layer,
+                                LogitsInMemory logits) {
   TrainingSpec without = job.training;
   without.sequence_parallelism = SequenceParallelism::kNever;
-  const Bytes saved = analytic_layer_memory(job.model, without, tensor_parallel, layer).activations_per_sample -
-                      analytic_layer_memory(job.model, job.training, tensor_parallel, layer).activations_per_sample;
+  const auto activations_with = [&](const TrainingSpec& training) {
+    return analytic_layer_memory(job.model, training, tensor_parallel, layer, logits).activations_per_sample;
+  };
+  const Bytes saved = activations_with(without) - activations_with(job.training);
   Bytes& activations = measured.activations_per_sample;
   activations = std::max(activations - saved, activations / tensor_parallel);
 }
@@ -87,7 +90,8 @@ std::vector<LayerMemory> LayerNeeds::memory_of_layers(const JobSpec& job, const 
         "computed from its shape",
         job.model.name));
     for (int layer = 0; layer < layers_; ++layer)
-      apply_sequence_parallelism(measured[static_cast<std::size_t>(layer)], job, tensor_parallel, layer);
+      apply_sequence_parallelism(measured[static_cast<std::size_t>(layer)], job, tensor_parallel, layer,
+                                 choices_.overheads.logits);
     return measured;
   }
   if (profile != nullptr && !profile->memory.empty()) {
@@ -97,7 +101,8 @@ std::vector<LayerMemory> LayerNeeds::memory_of_layers(const JobSpec& job, const 
   std::vector<LayerMemory> analytic;
   analytic.reserve(static_cast<std::size_t>(layers_));
   for (int layer = 0; layer < layers_; ++layer) {
-    analytic.push_back(analytic_layer_memory(job.model, job.training, tensor_parallel, layer));
+    analytic.push_back(
+        analytic_layer_memory(job.model, job.training, tensor_parallel, layer, choices_.overheads.logits));
   }
   return analytic;
 }
@@ -117,9 +122,10 @@ void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
     prefix_[index + 1].whole_parameters = prefix_[index].whole_parameters + whole[index];
     prefix_[index + 1].activations =
         prefix_[index].activations + (is_recomputed ? outputs_.back() / token_shards : activations);
-    reached_.front().push_back(
-        prefix_[index + 1].activations + analytic_workspace(job.model, job.training, point_, layer) +
-        attention_scores(job, point_, layer) * choices_.score_matrices + (is_recomputed ? activations : Bytes(0)));
+    reached_.front().push_back(prefix_[index + 1].activations +
+                               analytic_workspace(job.model, job.training, point_, layer, choices_.overheads.logits) +
+                               attention_scores(job, point_, layer) * choices_.overheads.score_matrices +
+                               (is_recomputed ? activations : Bytes(0)));
   }
   for (std::size_t half = 1; 2 * half <= reached_.front().size(); half *= 2) {
     const std::vector<Bytes>& halves = reached_.back();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/accelerator.h"
+#include "core/model/execution_model.h"
 #include "core/model/job_spec.h"
 #include "core/model/profile.h"
 #include "planner/problem/layer_range.h"
@@ -30,7 +31,7 @@ class LayerNeeds {
   struct Choices {
     bool recompute = false;     // activation checkpointing of every block
     double update_share = 1;    // ExecutionModel::update_share
-    double score_matrices = 0;  // MemoryOverheads::score_matrices
+    MemoryOverheads overheads;  // of which the score matrices and the logits count here
     double slowdown = 1;        // slowdown_of() the GPU's speed grade
   };
   // `profile` may be null; then all times and sizes are analytic.

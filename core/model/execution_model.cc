@@ -66,6 +66,7 @@ ExecutionModel deepspeed() {
   model.update_share = 28.0 / 200;  // bytes that a fused AdamW moves, over those of one that goes operator by operator
   model.memory.bytes_per_parameter = 4;  // further copies
   model.memory.score_matrices = 4;       // the softmax and its gradient, FP32
+  model.memory.logits = LogitsInMemory::kMicrobatch;
   return model;
 }
 

@@ -18,6 +18,12 @@ enum class SumAlgorithm {
   kFastest,  // the ring or, if that is faster, a sum within each node before the sum between nodes
 };
 
+// Of which tokens logits exist at the same time.
+enum class LogitsInMemory {
+  kChunk,       // a chunk of a microbatch (loss_chunk.h); their gradients are computed with them, as the trainer does
+  kMicrobatch,  // a whole microbatch; their softmax is kept for the backward pass
+};
+
 // What a worker's memory holds beside the tensors of the trainer.
 struct MemoryOverheads {
   // The part of a GPU's memory that plans leave free, because an allocator cannot use all of it: memory between tensors
@@ -30,6 +36,7 @@ struct MemoryOverheads {
   // The matrices of heads x length^2 FP32 values that the attention of one layer holds for every sample. Fused kernels
   // hold none.
   double score_matrices = 0;
+  LogitsInMemory logits = LogitsInMemory::kChunk;
   friend bool operator==(const MemoryOverheads&, const MemoryOverheads&) = default;
 };
 

@@ -60,7 +60,7 @@ JobSpec a_wide_job(int sequence_length, int microbatch_size) {
 }
 
 TEST(Techniques, SequenceParallelismSavesEnoughMemoryForAPlanThatDoesNotFitOtherwise) {
-  JobSpec job = a_wide_job(2048, 40);
+  JobSpec job = a_wide_job(2048, 36);
   const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 2);
   EXPECT_FALSE(plan(job, small));
   job.training.sequence_parallelism = SequenceParallelism::kAlways;
@@ -74,7 +74,7 @@ TEST(Techniques, SequenceParallelismSavesEnoughMemoryForAPlanThatDoesNotFitOther
 TEST(Techniques, WithSequenceParallelismTensorParallelSizesDivideTheSequence) {
   const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4);
   const auto plan_of = [&](int sequence_length) {
-    JobSpec job = a_wide_job(sequence_length, 80);
+    JobSpec job = a_wide_job(sequence_length, 64);
     job.training.sequence_parallelism = SequenceParallelism::kAlways;
     return plan(job, small);
   };

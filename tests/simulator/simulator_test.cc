@@ -273,12 +273,12 @@ TEST(Simulator, SequenceParallelismPartitionsTheActivationsThatEveryGpuOfAGroupH
   const JobSpec job = a_job().batch(8);
   const double hidden = 4.0 * job.training.sequence_length * static_cast<double>(job.model.hidden_size);
   // The partitioned activations are the output of the embedding, four inputs of each of four blocks, and that of the
-  // head.
-  EXPECT_NEAR(activations(job, 2, Simulator()).value(), (1 + 4 * 4 + 1) * hidden / 2, 1);
-  EXPECT_NEAR(activations(job, 4, Simulator()).value(), (1 + 4 * 4 + 1) * hidden * 3 / 4, 1);
+  // head with its gradient.
+  EXPECT_NEAR(activations(job, 2, Simulator()).value(), (1 + 4 * 4 + 2) * hidden / 2, 1);
+  EXPECT_NEAR(activations(job, 4, Simulator()).value(), (1 + 4 * 4 + 2) * hidden * 3 / 4, 1);
   EXPECT_EQ(activations(job, 1, Simulator()), Bytes(0));
   const JobSpec recomputing = a_job().batch(8).checkpointing(ActivationCheckpointing::kAlways);
-  EXPECT_NEAR(activations(recomputing, 2, Simulator()).value(), (1 + 4 + 1) * hidden / 2, 1) << "inputs of blocks";
+  EXPECT_NEAR(activations(recomputing, 2, Simulator()).value(), (1 + 4 + 2) * hidden / 2, 1) << "inputs of blocks";
 }
 
 TEST(Simulator, SequenceParallelismSavesAsMuchOfMeasuredActivationsButDividesThemByNoMoreThanTheGroupSize) {
@@ -291,7 +291,8 @@ TEST(Simulator, SequenceParallelismSavesAsMuchOfMeasuredActivationsButDividesThe
     profile.memory[2].assign(6, {.parameters = 1000, .activations_per_sample = Bytes(measured_of_layer)});
     return estimate(Simulator(book(profile), free_network()), job, plan).memory[0].activations.value();
   };
-  EXPECT_NEAR(activations(100 * hidden), (6 * 100 - (1 + 4 * 4 + 1) / 2.0) * hidden, 1);
+  // The head keeps its input and the gradient of its input.
+  EXPECT_NEAR(activations(100 * hidden), (6 * 100 - (1 + 4 * 4 + 2) / 2.0) * hidden, 1);
   EXPECT_NEAR(activations(hidden), 6 * hidden / 2, 1);
 }
 

@@ -5,6 +5,8 @@
 
 #include <ATen/ATen.h>
 
+#include "trainer/model/vocabulary.h"
+
 // Comments about shapes use these letters: B sequences, T tokens, H hidden_size, D head_size. With sequence
 // parallelism, outside of the tensor-parallel region T is the number of tokens per sequence divided by the size of the
 // group.
@@ -114,19 +116,11 @@ at::Tensor feed_forward(const LayerContext& context, const Parameters& block, co
   return row_linear(context.group, block, "ffn.down", up_projection(context, block, x));
 }
 
-// Converts token ids to rows of this worker's slice of the vocabulary. Also returns which tokens are not in it; their
-// row is 0.
-std::pair<at::Tensor, at::Tensor> rows_of(const at::Tensor& token_ids, std::int64_t begin, std::int64_t count) {
-  const at::Tensor rows = token_ids - begin;
-  const at::Tensor is_elsewhere = rows.lt(0).logical_or_(rows.ge(count));
-  return {rows.masked_fill(is_elsewhere, 0), is_elsewhere};
-}
-
 // Every worker looks up the tokens in its part of the vocabulary. The sum over the workers has all of them.
 at::Tensor token_embedding(const TensorParallel& group, const Parameters& tokens, const at::Tensor& words) {
   const at::Tensor& table = tokens.at("tokens.weight");
   if (group.is_single()) return at::embedding(table, words);
-  const auto [rows, is_elsewhere] = rows_of(words, tokens.layout_of("tokens.weight").begin, table.size(0));
+  const auto [rows, is_elsewhere] = rows_of_tokens(words, tokens.layout_of("tokens.weight").begin, table.size(0));
   return group.reduce_from_region(at::embedding(table, rows).masked_fill(is_elsewhere.unsqueeze(-1), 0));
 }
 
@@ -141,22 +135,6 @@ at::Tensor position_embedding(const LayerContext& context, const at::Tensor& tab
   const at::Tensor positions =
       at::arange(index * count, (index + 1) * count, tokens.options()).remainder_(length).add_(first);
   return at::embedding(table, positions.view({tokens.size(0), length / workers}));
-}
-
-// Cross entropy over a vocabulary that is split over the workers. The workers agree on the largest logit of each token.
-// Then they sum the exponentials, and the target's logit from the worker that has it. No worker needs all logits.
-at::Tensor sum_of_losses(const TensorParallel& group, const at::Tensor& logits, const at::Tensor& targets,
-                         std::int64_t begin) {
-  if (group.is_single()) return at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum);
-  const at::Tensor largest = logits.detach().amax(-1, true);
-  group.all_reduce_max(largest);
-  const at::Tensor shifted = logits - largest;
-  const at::Tensor total = shifted.exp().sum(-1);
-  group.all_reduce(total);
-  const auto [rows, is_elsewhere] = rows_of(targets, begin, logits.size(-1));
-  const at::Tensor target = shifted.gather(-1, rows.unsqueeze(-1)).squeeze(-1).masked_fill(is_elsewhere, 0);
-  group.all_reduce(target);
-  return (total.log() - target).sum();
 }
 
 }  // namespace
@@ -181,17 +159,9 @@ at::Tensor block_forward(const LayerContext& context, int layer, const Parameter
   return x + feed_forward(context, block, norm(spec, block, "ffn_norm", x));
 }
 
-at::Tensor head_loss(const LayerContext& context, const Parameters& head, const Parameters* tokens,
-                     const at::Tensor& input, const at::Tensor& targets) {
-  at::Tensor x = context.spec.post_norm ? input : norm(context.spec, head, "norm", input);
-  if (head.find("projection.weight").defined()) x = linear(head, "projection", x);
-  const Parameters& words = tokens != nullptr ? *tokens : head;
-  const std::string name = tokens != nullptr ? "tokens.weight" : "output.weight";
-  at::Tensor logits = context.group.column_linears(x, {{words.padded(name), {}}}).front();
-  const std::int64_t vocabulary = words.at(name).size(0);
-  if (logits.size(-1) > vocabulary) logits = logits.narrow(-1, 0, vocabulary);
-  return sum_of_losses(context.group, logits.to(at::kFloat).flatten(0, 1), targets.flatten(),
-                       words.layout_of(name).begin);
+at::Tensor head_forward(const LayerContext& context, const Parameters& head, const at::Tensor& input) {
+  const at::Tensor x = context.spec.post_norm ? input : norm(context.spec, head, "norm", input);
+  return head.find("projection.weight").defined() ? linear(head, "projection", x) : x;
 }
 
 }  // namespace sailor::trainer

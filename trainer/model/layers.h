@@ -1,7 +1,7 @@
 // The forward passes of the layers, as differentiable functions of parameters and input. In a tensor-parallel group
 // each worker calls them with its shards of the parameters and the same input, and gets the same output. With sequence
-// parallelism the input and the output are the worker's part of the tokens. There are two exceptions: the first layer
-// takes all token ids, and all workers get the same loss.
+// parallelism the input and the output are the worker's part of the tokens, but the first layer takes all token ids.
+// The last layer ends in loss.h.
 #pragma once
 
 #include <memory>
@@ -26,9 +26,7 @@ at::Tensor embedding_forward(const LayerContext& context, const Parameters& toke
 
 at::Tensor block_forward(const LayerContext& context, int layer, const Parameters& block, const at::Tensor& input);
 
-// Returns the sum of the cross entropies of the tokens (natural logarithm). `tokens` is the token embedding if it is
-// tied, else null.
-at::Tensor head_loss(const LayerContext& context, const Parameters& head, const Parameters* tokens,
-                     const at::Tensor& input, const at::Tensor& targets);
+// Returns what the weights of the vocabulary are multiplied with.
+at::Tensor head_forward(const LayerContext& context, const Parameters& head, const at::Tensor& input);
 
 }  // namespace sailor::trainer

@@ -82,6 +82,8 @@ const TensorLayout& Parameters::layout_of(std::string_view name) const {
   return *found;
 }
 
+at::Tensor Parameters::gradient_of(std::string_view name) const { return view_of(gradient_, layout_of(name)); }
+
 void Parameters::collect_gradients() {
   if (weights_.scalar_type() == at::kFloat) return;
   for (auto& [name, view] : views_) {

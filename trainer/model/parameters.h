@@ -36,6 +36,7 @@ class Parameters {
   [[nodiscard]] const at::Tensor& weights() const { return weights_; }  // without padding
   [[nodiscard]] const at::Tensor& gradient() const { return gradient_; }
   [[nodiscard]] at::Tensor& gradient() { return gradient_; }
+  [[nodiscard]] at::Tensor gradient_of(std::string_view name) const;  // a view of the flat gradient
 
   void collect_gradients();  // call it after each backward pass over the layer; does nothing in FP32
 

@@ -100,6 +100,10 @@ std::vector<at::Tensor> all_gather_linear(Group& group, const at::Tensor& own, c
   return AllGatherLinear::apply(&group, own, at::TensorList(weights));
 }
 
+at::Tensor all_gather_tokens(Group& group, const at::Tensor& own) {
+  return start_all_gather(group, own.detach()).wait();
+}
+
 at::Tensor reduce_scatter_tokens(Group& group, const at::Tensor& all) {
   return ReduceScatterTokens::apply(&group, all);
 }

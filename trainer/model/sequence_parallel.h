@@ -23,6 +23,9 @@ namespace sailor::trainer {
 std::vector<at::Tensor> all_gather_linear(Group& group, const at::Tensor& own_tokens,
                                           const std::vector<at::Tensor>& weights);
 
+// Returns the tokens of all workers. It has no gradient.
+at::Tensor all_gather_tokens(Group& group, const at::Tensor& own_tokens);
+
 // Sums the tensor over the workers, and returns the sum for this worker's part of the tokens.
 at::Tensor reduce_scatter_tokens(Group& group, const at::Tensor& all_tokens);
 

@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "core/model/check.h"
+#include "core/model/loss_chunk.h"
 
 namespace sailor::trainer {
 namespace {
@@ -53,15 +54,20 @@ StageModel::StageModel(StageShape shape, const LayerStates& states, TensorParall
   }
 }
 
-at::Tensor StageModel::forward(int microbatch, const at::Tensor& input, const at::Tensor& targets) {
-  Activations activations{.segments = {}, .targets = targets};
+at::Tensor StageModel::forward(int microbatch, const at::Tensor& input, const LossTargets& targets) {
+  Activations activations;
   at::Tensor x = input;
   for (int layer = shape_.first_layer; layer < shape_.last_layer; ++layer) {
     Segment segment{layer, leaf(x), {}};
     const at::AutoGradMode with_graph(!is_recomputed(layer));
-    x = layer_forward(layer, segment.input, targets);
+    x = layer_forward(layer, segment.input);
     if (!is_recomputed(layer)) segment.output = x;
     activations.segments.push_back(std::move(segment));
+  }
+  if (shape_.has_head()) {
+    LossWithGradient result = head_loss(x, targets);
+    activations.loss_gradient = std::move(result.gradient);
+    x = std::move(result.loss);
   }
   const bool is_new = activations_.emplace(microbatch, std::move(activations)).second;
   SAILOR_CHECK(is_new, "microbatch {} went forward twice", microbatch);
@@ -71,8 +77,9 @@ at::Tensor StageModel::forward(int microbatch, const at::Tensor& input, const at
 at::Tensor StageModel::infer(const at::Tensor& input, const at::Tensor& targets) const {
   const at::NoGradGuard without_graph;
   at::Tensor x = input;
-  for (int layer = shape_.first_layer; layer < shape_.last_layer; ++layer) x = layer_forward(layer, x, targets);
-  return x;
+  for (int layer = shape_.first_layer; layer < shape_.last_layer; ++layer) x = layer_forward(layer, x);
+  if (!shape_.has_head()) return x;
+  return loss_of(group(), output_weights(), x, targets, tokens_of_loss_chunk(targets));
 }
 
 at::Tensor StageModel::backward(int microbatch, const at::Tensor& output_gradient,
@@ -80,10 +87,9 @@ at::Tensor StageModel::backward(int microbatch, const at::Tensor& output_gradien
   auto node = activations_.extract(microbatch);
   SAILOR_CHECK(!node.empty(), "microbatch {} goes backward before it went forward", microbatch);
   Activations& activations = node.mapped();
-  at::Tensor gradient = output_gradient;
+  at::Tensor gradient = shape_.has_head() ? activations.loss_gradient : output_gradient;
   for (Segment& segment : std::views::reverse(activations.segments)) {
-    const at::Tensor output =
-        segment.output.defined() ? segment.output : layer_forward(segment.layer, segment.input, activations.targets);
+    const at::Tensor output = segment.output.defined() ? segment.output : layer_forward(segment.layer, segment.input);
     torch::autograd::backward({output}, {gradient});
     gradient = segment.input.grad();
     collect_gradients(segment.layer);
@@ -107,15 +113,27 @@ std::vector<int> StageModel::layer_states_complete_after(int layer) const {
   return layer_states;
 }
 
-at::Tensor StageModel::layer_forward(int layer, const at::Tensor& input, const at::Tensor& targets) const {
+at::Tensor StageModel::layer_forward(int layer, const at::Tensor& input) const {
   const LayerKind kind = layer_kind(shape_.spec, layer);
   if (kind == LayerKind::kEmbedding) {
     return embedding_forward(context_, parameters_.at(kTokenEmbedding), find(kPositions), input);
   }
   const Parameters& parameters = parameters_.at(layer_state_of(layer));
   if (kind == LayerKind::kBlock) return block_forward(context_, layer, parameters, input);
+  return head_forward(context_, parameters, input);
+}
+
+LossWithGradient StageModel::head_loss(const at::Tensor& hidden, const LossTargets& targets) const {
+  return loss_with_gradient(group(), output_weights(), hidden, targets, tokens_of_loss_chunk(targets.tokens));
+}
+
+OutputWeights StageModel::output_weights() const {
   const Parameters* tokens = shape_.spec.tied_embeddings ? find(kTokenEmbedding) : nullptr;
-  return head_loss(context_, parameters, tokens, input, targets);
+  return trainer::output_weights(parameters_.at(layer_state_of(shape_.spec.layer_count() - 1)), tokens);
+}
+
+std::int64_t StageModel::tokens_of_loss_chunk(const at::Tensor& targets) const {
+  return sailor::tokens_of_loss_chunk(targets.numel(), shape_.spec.vocab_size, group().rank().tensor_parallel);
 }
 
 bool StageModel::is_recomputed(int layer) const {

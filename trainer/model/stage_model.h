@@ -7,6 +7,7 @@
 
 #include "core/model/job_spec.h"
 #include "trainer/model/layers.h"
+#include "trainer/model/loss.h"
 #include "trainer/model/parameters.h"
 
 namespace sailor::trainer {
@@ -31,15 +32,15 @@ class StageModel {
   // The input of the first stage is token ids. The input of every other stage is the output of the previous stage (with
   // sequence parallelism, a part of the tokens). The output of the last stage is the sum of the losses of the
   // microbatch's tokens; only this stage needs `targets`. The model keeps the activations for backward() under the
-  // number `microbatch`.
-  at::Tensor forward(int microbatch, const at::Tensor& input, const at::Tensor& targets);
+  // number `microbatch`. The last stage also computes the gradients of the loss here (loss.h).
+  at::Tensor forward(int microbatch, const at::Tensor& input, const LossTargets& targets);
 
   // Computes the same output, but does not keep activations for a backward pass.
   [[nodiscard]] at::Tensor infer(const at::Tensor& input, const at::Tensor& targets) const;
 
   // Adds the gradients of the microbatch to those of the parameters, and frees the activations of the microbatch. Takes
-  // the gradient of the output; on the last stage this is the factor of the loss. Returns the gradient of the input,
-  // which is undefined on the first stage. Calls `on_layer` after each layer, beginning with the last layer.
+  // the gradient of the output, which the last stage ignores. Returns the gradient of the input, which is undefined on
+  // the first stage. Calls `on_layer` after each layer, beginning with the last layer.
   at::Tensor backward(int microbatch, const at::Tensor& output_gradient,
                       const std::function<void(int layer)>& on_layer = {});
 
@@ -52,8 +53,9 @@ class StageModel {
   // Returns the layer states whose gradients are complete after the backward pass of this layer, descending.
   [[nodiscard]] std::vector<int> layer_states_complete_after(int layer) const;
 
-  // Runs one layer only, for the profiler.
-  [[nodiscard]] at::Tensor layer_forward(int layer, const at::Tensor& input, const at::Tensor& targets) const;
+  // Run one layer only, for the profiler. The output of the last layer is what head_loss() takes.
+  [[nodiscard]] at::Tensor layer_forward(int layer, const at::Tensor& input) const;
+  [[nodiscard]] LossWithGradient head_loss(const at::Tensor& hidden, const LossTargets& targets) const;
 
  private:
   // The autograd graph of one layer. Each layer has its own graph, so that its gradients are complete early.
@@ -64,12 +66,14 @@ class StageModel {
   };
   struct Activations {
     std::vector<Segment> segments;
-    at::Tensor targets;
+    at::Tensor loss_gradient;  // of the last segment's output, if the stage computes the loss
   };
 
   [[nodiscard]] bool is_recomputed(int layer) const;
   void collect_gradients(int layer);
   [[nodiscard]] const Parameters* find(int layer_state) const;
+  [[nodiscard]] OutputWeights output_weights() const;
+  [[nodiscard]] std::int64_t tokens_of_loss_chunk(const at::Tensor& targets) const;
 
   StageShape shape_;
   LayerContext context_;

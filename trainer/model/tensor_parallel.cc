@@ -48,6 +48,10 @@ void TensorParallel::all_reduce_max(const at::Tensor& x) const {
   if (!is_single()) group_->all_reduce_max(x.detach());
 }
 
+at::Tensor TensorParallel::all_tokens(const at::Tensor& x) const {
+  return is_sequence_parallel_ ? all_gather_tokens(*group_, x) : x.detach();
+}
+
 // Returns the same values. The backward pass sums their gradients over the workers.
 at::Tensor TensorParallel::copy_to_region(const at::Tensor& x) const {
   if (is_single() || !x.requires_grad()) return x;

@@ -43,6 +43,9 @@ class TensorParallel {
   // Takes the maximum over the workers, in place. It has no gradient.
   void all_reduce_max(const at::Tensor& x) const;
 
+  // Returns the tokens of all workers, which are `x` itself without sequence parallelism. It has no gradient.
+  [[nodiscard]] at::Tensor all_tokens(const at::Tensor& x) const;
+
  private:
   [[nodiscard]] at::Tensor copy_to_region(const at::Tensor& x) const;
 

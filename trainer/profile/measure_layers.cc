@@ -82,7 +82,8 @@ class MeasuredPass {
 
   [[nodiscard]] PassTimes& times() { return times_; }
 
-  // Returns for each layer the memory that a forward pass keeps for the backward pass, its output included.
+  // Returns for each layer the memory that a forward pass keeps for the backward pass, its output included. The last
+  // layer keeps the gradient of the loss.
   [[nodiscard]] std::vector<LayerMemory> memory() {
     times_.begin_pass();
     const TensorMemory tensors;
@@ -97,6 +98,7 @@ class MeasuredPass {
     });
     inputs_.clear();
     outputs_.clear();
+    loss_gradient_.reset();
     return layers;
   }
 
@@ -104,10 +106,13 @@ class MeasuredPass {
   void forward(const std::function<void(int layer, const at::Tensor& output)>& on_layer = {}) {
     inputs_.clear();
     outputs_.clear();
+    loss_gradient_.reset();
     for (int layer = 0; layer < spec_.layer_count(); ++layer) {
       at::Tensor input = layer == 0 ? tokens_ : outputs_.back().detach().requires_grad_();
       const auto begin = now_on_device();
-      at::Tensor output = model_.layer_forward(layer, input, tokens_);
+      at::Tensor output = model_.layer_forward(layer, input);
+      if (layer_kind(spec_, layer) == LayerKind::kHead)
+        loss_gradient_ = model_.head_loss(output, {.tokens = tokens_}).gradient;
       times_.layer(layer).forward += Seconds(seconds_since(begin));
       inputs_.push_back(std::move(input));
       outputs_.push_back(std::move(output));
@@ -116,7 +121,7 @@ class MeasuredPass {
   }
 
   void backward() {
-    at::Tensor gradient = at::ones({}, at::device(compute_device()));
+    at::Tensor gradient = std::move(loss_gradient_);
     for (int layer = spec_.layer_count() - 1; layer >= 0; --layer) {
       const auto index = static_cast<std::size_t>(layer);
       const auto begin = now_on_device();
@@ -169,6 +174,7 @@ class MeasuredPass {
   StageModel model_;
   at::Tensor tokens_;
   std::vector<at::Tensor> inputs_, outputs_;
+  at::Tensor loss_gradient_;
   PassTimes times_;
 };
 

@@ -179,7 +179,8 @@ double& TrainingStep::time_of(OperationKind kind) {
   return kind == OperationKind::kBackward ? times_.backward : times_.messages;
 }
 
-// Stores the output in place of the input, for the next stage. The last stage adds its output to the loss.
+// Stores the output in place of the input, for the next stage. The last stage adds its output to the loss. Dividing the
+// loss by the tokens of the whole batch makes the sum of all gradients the gradient of its mean.
 void TrainingStep::forward(const Operation& operation, const Source& source) {
   const StageShape& shape = model_.shape();
   const int index = operation.microbatch;
@@ -191,21 +192,20 @@ void TrainingStep::forward(const Operation& operation, const Source& source) {
     if (shape.has_head()) targets = token_tensor(batch.targets, assignment_);
   }
   if (!shape.has_embedding()) input = taken(inputs_, index);
-  at::Tensor output = source.validation_batch ? model_.infer(input, targets) : model_.forward(index, input, targets);
+  const double factor = 1 / tokens_of_batch(assignment_);
+  at::Tensor output =
+      source.validation_batch ? model_.infer(input, targets) : model_.forward(index, input, {targets, factor});
   if (shape.has_head()) {
-    loss_.add_(output.to(at::kDouble).div_(tokens_of_batch(assignment_)));
+    loss_.add_(output, factor);
   } else {
     inputs_[index] = std::move(output);
   }
 }
 
-// Dividing the loss by the tokens of the whole batch makes the sum of all gradients the gradient of its mean.
 void TrainingStep::backward(const Operation& operation) {
   const StageShape& shape = model_.shape();
   const int index = operation.microbatch;
-  at::Tensor gradient = shape.has_head() ? at::scalar_tensor(1 / tokens_of_batch(assignment_),
-                                                             at::device(compute_device()).dtype(at::kFloat))
-                                         : taken(gradients_, index);
+  at::Tensor gradient = shape.has_head() ? at::Tensor() : taken(gradients_, index);
   const bool is_last = --backward_passes_left_ == 0;
   gradient = model_.backward(index, gradient, [&](int layer) {
     if (is_last) start_sums(layer);

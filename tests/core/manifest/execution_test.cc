@@ -72,7 +72,11 @@ TEST_F(ExecutionFile, ReplacesWhatItStatesOfTheModelThatItIsBasedOn) {
   expected.launch_exposed = 0.5;
   expected.receives_in_order = false;
   expected.send_buffer = Bytes(2.0 * 1024 * 1024);
-  expected.memory = {.margin = 0.1, .context = gibibytes(1.5), .bytes_per_parameter = 0, .score_matrices = 2};
+  expected.memory = {.margin = 0.1,
+                     .context = gibibytes(1.5),
+                     .bytes_per_parameter = 0,
+                     .score_matrices = 2,
+                     .logits = LogitsInMemory::kMicrobatch};
   EXPECT_EQ(model, expected);
 }
 

@@ -71,7 +71,8 @@ TEST(Measure, WithSequenceParallelismAWorkerKeepsActivationsOfItsTokensOnly) {
   const Bytes statistics(16 * 2 * 4);
   const Bytes block = hidden * 4 + statistics * 2;
   const Bytes positions(16 * 8);
-  const std::vector<Bytes> partitioned = {hidden - positions, block, block, block, hidden + statistics};
+  const Bytes head = hidden * 2 + statistics;  // what the weights are multiplied with, and its gradient
+  const std::vector<Bytes> partitioned = {hidden - positions, block, block, block, head};
   for (std::size_t layer = 0; layer < partitioned.size(); ++layer) {
     const LayerMemory& share = with.memory.at(2)[layer];
     const LayerMemory& whole = without.memory.at(2)[layer];

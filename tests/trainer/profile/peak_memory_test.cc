@@ -120,10 +120,9 @@ void train_twice(const JobSpec& job, const MemoryCase& memory, const TensorParal
   for (int step = 0; step < 2; ++step) {
     for (auto& [id, parameters] : model.parameters()) parameters.weights().copy_(states.at(id).weights);
     model.clear_gradients();
-    for (int i = 0; i < memory.in_flight; ++i) (void)model.forward(i, first == 0 ? tokens : message(), tokens);
+    for (int i = 0; i < memory.in_flight; ++i) (void)model.forward(i, first == 0 ? tokens : message(), {tokens});
     for (int i = 0; i < memory.in_flight; ++i) {
-      const at::Tensor loss_gradient = at::ones({});
-      (void)model.backward(i, last == job.model.layer_count() ? loss_gradient : message());
+      (void)model.backward(i, last == job.model.layer_count() ? at::Tensor() : message());
     }
     for (auto& [id, parameters] : model.parameters())
       apply_adamw(states.at(id), parameters.gradient(), job.training, step + 1, 1);
@@ -192,9 +191,10 @@ INSTANTIATE_TEST_SUITE_P(
         MemoryCase{.name = "LargeVocabulary", .vocabulary = 32768},
         MemoryCase{.name = "LargeVocabularyInBf16", .precision = kBf16, .vocabulary = 32768},
         MemoryCase{.name = "LargeVocabularyAndMicrobatches", .microbatch_size = 16, .vocabulary = 32768},
+        // Processors without BF16 multiply large matrices in it over twenty times as slowly as in FP32.
         MemoryCase{.name = "LargeVocabularyAndMicrobatchesInBf16",
                    .precision = kBf16,
-                   .microbatch_size = 16,
+                   .microbatch_size = 4,
                    .vocabulary = 32768},
         MemoryCase{.name = "FiveInFlight", .in_flight = 5},
         MemoryCase{.name = "FirstStage", .microbatch_size = 8, .in_flight = 3, .layers = {0, 3}},

@@ -75,7 +75,7 @@ class Reference : public ::testing::TestWithParam<std::size_t> {
     tokens.back() = last_target;
     const at::Tensor all = at::tensor(tokens, at::kLong).unsqueeze(0);
     const std::int64_t length = std::ssize(tokens) - 1;
-    const double loss = model.forward(0, all.narrow(1, 0, length), all.narrow(1, 1, length)).item<double>();
+    const double loss = model.forward(0, all.narrow(1, 0, length), {all.narrow(1, 1, length)}).item<double>();
     model.clear_gradients();
     return loss;
   }
