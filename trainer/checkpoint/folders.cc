@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -140,9 +143,9 @@ std::vector<std::int64_t> complete_checkpoints(const fs::path& folder) {
   return steps;
 }
 
-std::vector<fs::path> checkpoints_of_last_run(const std::string& path, const JobKey& job, const std::string& except) {
-  std::vector<fs::path> newest_first;
-  fs::file_time_type completed = fs::file_time_type::min();
+std::vector<std::vector<fs::path>> checkpoints_of_runs(const std::string& path, const JobKey& job,
+                                                       const std::string& except) {
+  std::multimap<fs::file_time_type, std::vector<fs::path>, std::greater<>> runs;  // by their newest checkpoint
   std::error_code error;
   fs::directory_iterator run(runs_folder(path, job), error);
   for (; !error && run != fs::directory_iterator(); run.increment(error)) {
@@ -150,11 +153,12 @@ std::vector<fs::path> checkpoints_of_last_run(const std::string& path, const Job
     if (steps.empty() || run->path().filename() == except) continue;
     std::error_code is_deleted;
     const auto time = fs::last_write_time(step_folder(run->path(), steps.front()) / kManifest, is_deleted);
-    if (is_deleted || time <= completed) continue;
-    completed = time;
-    newest_first.clear();
-    for (const std::int64_t step : steps) newest_first.push_back(step_folder(run->path(), step));
+    if (is_deleted) continue;
+    const auto placed = runs.emplace(time, std::vector<fs::path>());
+    for (const std::int64_t step : steps) placed->second.push_back(step_folder(run->path(), step));
   }
+  std::vector<std::vector<fs::path>> newest_first;
+  for (auto& [time, checkpoints] : runs) newest_first.push_back(std::move(checkpoints));
   return newest_first;
 }
 

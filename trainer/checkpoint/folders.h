@@ -47,11 +47,11 @@ Result<void> try_to_write(const std::filesystem::path& folder);
 // Returns the steps of the complete checkpoints, newest first.
 std::vector<std::int64_t> complete_checkpoints(const std::filesystem::path& folder);
 
-// Returns the folders of the complete checkpoints of the last run under this name, newest first. The last run is the
-// one that has completed a checkpoint last; its job may have been deleted. The run with the UID `except` does not
-// count.
-std::vector<std::filesystem::path> checkpoints_of_last_run(const std::string& path, const JobKey& job,
-                                                           const std::string& except);
+// Returns for each run under this name the folders of its complete checkpoints, newest first. The first run is the one
+// that has completed a checkpoint last. The jobs of the runs may have been deleted. The run with the UID `except` and
+// runs without a complete checkpoint do not count.
+std::vector<std::vector<std::filesystem::path>> checkpoints_of_runs(const std::string& path, const JobKey& job,
+                                                                    const std::string& except);
 
 // Returns how long ago a checkpoint was completed, by the clock of the file system; 0 if it was deleted since.
 std::chrono::seconds age_of_checkpoint(const std::filesystem::path& step_folder);

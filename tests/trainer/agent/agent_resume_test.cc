@@ -66,6 +66,16 @@ TEST_F(ResumedJob, BeginsWithTheStepThatItNames) {
   EXPECT_EQ(run(second).resumed_step, 40);
 }
 
+TEST_F(ResumedJob, BeginsWithAStepThatOnlyAnEarlierJobOfTheNameHas) {
+  Assignment again = job_named("first", 50);
+  again.job_uid = "another";
+  again.checkpoint.resume_from = {.job = "first"};
+  ASSERT_EQ(run(again).last_checkpoint_step, 50);
+  Assignment second = job_named("second", 60);
+  second.checkpoint.resume_from = {.job = "first", .step = 40};
+  EXPECT_EQ(run(second).resumed_step, 40);
+}
+
 TEST_F(ResumedJob, MayHaveTheNameOfTheDeletedJob) {
   Assignment again = job_named("first", 50);
   again.job_uid = "another";

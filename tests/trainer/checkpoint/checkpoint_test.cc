@@ -50,6 +50,20 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
   EXPECT_EQ(manifest->files, a_manifest(12).files);
 }
 
+TEST(Checkpoint, IsFoundInEveryRunOfTheNameTheNewestRunFirst) {
+  const testing::Scratch scratch;
+  const JobKey job{"default", "first"};
+  const fs::path runs = runs_folder(scratch.folder().string(), job);
+  for (const int step : {4, 8}) save(runs / "older", step);
+  save(runs / "newer", 2);
+  save(runs / "own", 6);
+  const fs::path oldest = step_folder(runs / "older", 8) / "manifest.json";
+  fs::last_write_time(oldest, fs::last_write_time(oldest) - std::chrono::hours(1));
+  EXPECT_THAT(checkpoints_of_runs(scratch.folder().string(), job, "own"),
+              ElementsAre(ElementsAre(step_folder(runs / "newer", 2)),
+                          ElementsAre(step_folder(runs / "older", 8), step_folder(runs / "older", 4))));
+}
+
 TEST(Checkpoint, IsCompleteOnlyWithAManifestWhichRequiresEveryFile) {
   const testing::Scratch scratch;
   save(scratch.folder(), 4);

@@ -62,8 +62,11 @@ std::vector<fs::path> usable_checkpoints(const Assignment& assignment) {
   const auto& source = assignment.checkpoint.resume_from;
   if (!source) return folders;
   const JobKey job{assignment.job.namespace_name, source->job};
-  for (const fs::path& folder : checkpoints_of_last_run(assignment.checkpoint.path, job, assignment.job_uid)) {
-    if (!source->step || folder == step_folder(folder.parent_path(), *source->step)) folders.push_back(folder);
+  for (const auto& run : checkpoints_of_runs(assignment.checkpoint.path, job, assignment.job_uid)) {
+    for (const fs::path& folder : run) {
+      if (!source->step || folder == step_folder(folder.parent_path(), *source->step)) folders.push_back(folder);
+    }
+    if (!source->step) break;  // the newest checkpoint of the last run; a step may be one of an earlier run
   }
   return folders;
 }
