@@ -1,6 +1,7 @@
 #include "trainer/elastic/worker/downtime.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace sailor::trainer {
 namespace {
@@ -12,11 +13,12 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 }  // namespace
 
 void Downtime::learn(const std::vector<StateReport>& reports) {
-  if (last_step_) return;
-  double seconds = 0;
-  for (const StateReport& report : reports) seconds = std::max(seconds, report.stopped_seconds);
-  const auto ago = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  if (seconds > 0) last_step_ = Clock::now() - ago;
+  for (const StateReport& report : reports) {
+    if (report.stopped_seconds <= 0) continue;
+    const std::chrono::duration<double> ago(report.stopped_seconds);
+    const Clock::time_point step = Clock::now() - std::chrono::duration_cast<Clock::duration>(ago);
+    last_step_ = std::max(last_step_.value_or(step), step);
+  }
 }
 
 double Downtime::seconds() const { return last_step_ ? seconds_since(*last_step_) : 0; }

@@ -14,11 +14,11 @@ class Downtime {
   void note_step() { last_step_ = Clock::now(); }
   void note_generation() { obeyed_ = Clock::now(); }  // the worker obeys a new generation from now on
 
-  // A worker that has not done a step itself takes the time of the last step from the state reports of its peers. Rank
-  // 0 needs it to report the downtime, and rank 0 may have just joined.
+  // Takes the time of the last step from the state reports of all workers. Rank 0 needs it to report the downtime. It
+  // may have just joined, or have been released long before the others stopped.
   void learn(const std::vector<StateReport>& reports);
 
-  [[nodiscard]] double seconds() const;         // since the last step; 0: no step was done
+  [[nodiscard]] double seconds() const;         // since the last step; 0: no worker knows of one
   [[nodiscard]] double seconds_so_far() const;  // since the last step, or since the worker obeys the generation
 
  private:

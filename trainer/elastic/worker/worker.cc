@@ -155,6 +155,7 @@ class Worker {
     preparations_.abandon();
     preparations_.destroy_ended();
     held_ = {};
+    downtime_ = {};
     finish_files();
     speed_probe_.emplace([this](double seconds) { status_reporter_.note_probe(seconds); });
   }
