@@ -15,10 +15,6 @@
 namespace sailor::trainer {
 namespace {
 
-double tokens_of_batch(const Assignment& assignment) {
-  return static_cast<double>(assignment.training.global_batch_size) * assignment.training.sequence_length;
-}
-
 at::Tensor taken(std::map<int, at::Tensor>& tensors, int microbatch) {
   auto node = tensors.extract(microbatch);
   SAILOR_CHECK(!node.empty(), "there is no tensor for microbatch {}", microbatch);
@@ -43,6 +39,10 @@ const Role& role_of(const Assignment& assignment, int rank) {
 }
 
 }  // namespace
+
+double tokens_of_batch(const Assignment& assignment) {
+  return static_cast<double>(assignment.training.global_batch_size) * assignment.training.sequence_length;
+}
 
 StageShape stage_shape(const Assignment& assignment, int rank) {
   const Role& role = role_of(assignment, rank);

@@ -34,6 +34,9 @@ struct Vote {
   double checkpoints = 0;   // above 0: a checkpoint is due after this step; only one worker looks at its clock
 };
 
+// Returns the number of tokens of a step, of all workers together.
+double tokens_of_batch(const Assignment& assignment);
+
 // Returns the stage that this rank computes.
 StageShape stage_shape(const Assignment& assignment, int rank);
 

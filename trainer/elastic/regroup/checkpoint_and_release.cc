@@ -4,6 +4,7 @@
 
 #include "trainer/checkpoint/folders.h"
 #include "trainer/checkpoint/shard_tensors.h"
+#include "trainer/step/training_step.h"
 
 namespace sailor::trainer {
 namespace {
@@ -46,6 +47,21 @@ bool checkpoint_and_release(const Assignment& assignment, GenerationRendezvous& 
     delete_old_checkpoints(folder, assignment.checkpoint.keep);
   }
   return rendezvous.confirm("/released");
+}
+
+JobProgress saved_progress(const Assignment& assignment, std::int64_t step, const HeldState& held,
+                           double step_seconds) {
+  const double tokens_of_step = tokens_of_batch(assignment);
+  return {.generation = assignment.generation,
+          .step = step,
+          .loss = held.loss,
+          .first_loss = held.first_loss,
+          .tokens = step * static_cast<std::int64_t>(tokens_of_step),
+          .tokens_per_second = step_seconds > 0 ? tokens_of_step / step_seconds : 0,
+          .step_seconds = step_seconds,
+          .last_checkpoint_step = step,
+          .resumed_step = step,
+          .source = StateSource::kMemory};
 }
 
 }  // namespace sailor::trainer

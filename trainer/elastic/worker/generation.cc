@@ -181,8 +181,7 @@ double Generation::usual_step_seconds() const {
 double Generation::mean_step_seconds() const { return durations_.mean(); }
 
 JobProgress Generation::progress() const {
-  const double tokens_of_step =
-      static_cast<double>(assignment_.training.global_batch_size) * assignment_.training.sequence_length;
+  const double tokens_of_step = tokens_of_batch(assignment_);
   const double mean = mean_step_seconds();
   return {.generation = assignment_.generation,
           .step = held_.step,

@@ -123,6 +123,7 @@ class Worker {
     assignment_ = next_generation_.take();
     failure_.clear();
     forming_.reset();
+    saved_.reset();
     downtime_.note_generation();
     if (rank_of(*assignment_, me())) preparations_.begin(assignment_, preparation_report());
   }
@@ -224,6 +225,7 @@ class Worker {
     if (assignment_->releases_gpus) {
       held_.join_peer_replicas(assignment_->model);
       if (!checkpoint_and_release(*assignment_, *membership().rendezvous, held_)) return newer_assignment();
+      if (point && membership().rank() == 0) saved_ = saved_progress(*assignment_, point->step, held_, step_seconds_);
     } else {
       const double before = downtime_.seconds_so_far();
       move_state(*assignment_, membership(), held_);
@@ -320,12 +322,12 @@ class Worker {
 
   // Reports the phase, with the progress of the job if this worker knows it.
   void report_phase(WorkerPhase phase) {
-    const bool knows_progress = training_ && membership_ && membership_->rank() == 0;
+    const bool trains_first = training_ && membership_ && membership_->rank() == 0;
     status_reporter_.report({.phase = phase,
                              .generation = state_.generation,
                              .step = held_.step,
                              .message = message_of(phase),
-                             .progress = knows_progress ? std::optional(training_->progress()) : std::nullopt,
+                             .progress = trains_first ? std::optional(training_->progress()) : saved_,
                              .microbatch_seconds = training_ && phase == WorkerPhase::kTraining
                                                        ? training_->microbatch_seconds()
                                                        : std::nullopt});
@@ -358,6 +360,7 @@ class Worker {
   WorkerCheckpoints checkpoints_;
   std::optional<Generation> training_;
   std::string failure_;
+  std::optional<JobProgress> saved_;  // set on rank 0 of a generation that has saved the state to release the GPUs
   Downtime downtime_;
   double step_seconds_ = 0;     // mean of the last few steps; 0: no step was done here
   bool is_first_step_ = false;  // the next step is the first of its generation

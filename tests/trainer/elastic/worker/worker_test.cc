@@ -78,6 +78,10 @@ TEST(Worker, AReleasedJobIsSavedAtItsNewestStepAndResumesThere) {
   const auto saved = complete_checkpoints(checkpoint_folder(job));
   ASSERT_EQ(saved.size(), 1U);
   EXPECT_EQ(saved.front(), workers.losses().rbegin()->first);
+  EXPECT_EQ(workers.progress().generation, 2);
+  EXPECT_EQ(workers.progress().step, saved.front());
+  EXPECT_EQ(workers.progress().last_checkpoint_step, saved.front());
+  EXPECT_DOUBLE_EQ(workers.progress().loss, workers.losses().at(saved.front()));
 
   workers.train(generation(job, 3, plan_of(job, {{0, 5, {4, 4}}}), workers.agents()), 20);
   workers.lose_all();
