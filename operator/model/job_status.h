@@ -83,7 +83,8 @@ struct RescaleStatus {
   bool is_withdrawn = false;            // the older generation trained on instead
   // The fields below are set once the change is complete.
   std::optional<double> seconds;          // the time from the first sign of the cause to the end of the first step
-  std::optional<double> stopped_seconds;  // the downtime; empty: the change releases the GPUs
+  std::optional<double> stopped_seconds;  // the downtime; empty: it is not known, or the change releases the GPUs
+  // Empty: the change releases the GPUs, and not all steps are known to be saved. The next change then counts them.
   std::optional<std::int64_t> steps_lost;
   std::optional<StateSource> source;
   std::optional<std::int64_t> streamed_bytes;  // the state that workers received before the downtime

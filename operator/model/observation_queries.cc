@@ -12,7 +12,7 @@ namespace {
 std::int64_t last_trained(const JobStatus& status) {
   std::int64_t last = 0;
   for (const RescaleStatus& rescale : status.rescales) {
-    if (rescale.stopped_seconds) last = std::max(last, rescale.to_generation);
+    if (rescale.source) last = std::max(last, rescale.to_generation);
   }
   return last;
 }

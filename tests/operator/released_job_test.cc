@@ -174,6 +174,26 @@ TEST_F(ReleasedJob, NewOperatorThatHasNotHeardTheAgentsRemovesNoPods) {
   EXPECT_EQ(world.state(), "Suspended");
 }
 
+TEST_F(ReleasedJob, StatusKnowsTheCheckpointThatASuspendedJobHasWritten) {
+  start();
+  for (int step = 0; step < 5; ++step) world.do_step({}, 1);  // the status is not written after each of them
+  suspend(true);
+  world.settle();
+  ASSERT_EQ(world.state(), "Suspended");
+  const Json progress = world.status()["progress"];
+  EXPECT_EQ(progress["step"], 16);
+  EXPECT_EQ(progress["lastCheckpointStep"], 16);
+  EXPECT_EQ(world.status()["rescales"][0]["stepsLost"], 0);
+}
+
+TEST_F(ReleasedJob, JobThatHasNothingSavedLosesItsStepsWithTheChangeThatResumesIt) {
+  JobOnTwoNodes::start();
+  suspend(true);
+  world.settle();
+  ASSERT_EQ(world.state(), "Suspended");
+  EXPECT_FALSE(world.status()["rescales"][0].contains("stepsLost")) << world.status()["rescales"].dump(1);
+}
+
 TEST_F(ReleasedJob, ResumedJobHasNewPodsAndSaysWhy) {
   start();
   suspend(true);

@@ -1,13 +1,13 @@
 // What status.rescales and status.progress say of a change and the steps that it has cost.
 #include <gtest/gtest.h>
 
+#include "operator/reconcile/decide/decide.h"
 #include "operator/reconcile/decide/progress_status.h"
 #include "operator/reconcile/decide/rescale_history.h"
+#include "tests/operator/world.h"
 
-namespace sailor {
+namespace sailor::testing {
 namespace {
-
-using kube::Json;
 
 class StepsLost : public ::testing::Test {
  protected:
@@ -31,6 +31,7 @@ class StepsLost : public ::testing::Test {
   }
 
   [[nodiscard]] Json of_change() const { return to_json(observation.job.status)["rescales"][0]; }
+  [[nodiscard]] Json newest_change() const { return to_json(observation.job.status)["rescales"].back(); }
   [[nodiscard]] Json progress() const { return to_json(observation.job.status)["progress"]; }
 
   Observation observation;
@@ -66,6 +67,77 @@ TEST_F(StepsLost, AreNotCountedWhileTheOlderGenerationTrainsOn) {
   EXPECT_FALSE(of_change().contains("stepsLost"));
 }
 
+// Generation 2 has resumed from an older checkpoint and fails before its first step.
+TEST_F(StepsLost, AreThoseOfAllChangesSinceTheLastStep) {
+  hear({.generation = 2, .step = 20, .resumed_step = 20, .source = StateSource::kCheckpoint});
+  record.generation = 3;
+  record.from_generation = 2;
+  write_status();
+  write_status();  // generation 3 is in the history, and the workers have not started it yet
+  EXPECT_EQ(progress()["step"], 35);
+  hear({.generation = 3, .step = 21, .resumed_step = 20, .source = StateSource::kCheckpoint});
+  EXPECT_EQ(newest_change()["stepsLost"], 15);
+  EXPECT_EQ(progress()["stepsLost"], 18);
+}
+
+TEST_F(StepsLost, AreNotKnownOfAReleaseThatHasSavedNothing) {
+  record.releases_gpus = true;
+  write_status();
+  ASSERT_TRUE(of_change().contains("seconds")) << of_change().dump();
+  EXPECT_FALSE(of_change().contains("stepsLost"));
+}
+
+TEST_F(StepsLost, AreNotKnownOfAReleaseThatHasSavedAnOlderStep) {
+  record.releases_gpus = true;
+  hear({.generation = 2, .step = 30, .last_checkpoint_step = 30, .resumed_step = 30});
+  EXPECT_FALSE(of_change().contains("stepsLost"));
+  EXPECT_EQ(progress()["step"], 35) << "needed to count them when the job resumes";
+  EXPECT_EQ(progress()["lastCheckpointStep"], 30);
+}
+
+TEST_F(StepsLost, AreNoneOfAReleaseThatHasSavedAll) {
+  record.releases_gpus = true;
+  hear({.generation = 2, .step = 37, .loss = 2.5, .tokens = 740, .last_checkpoint_step = 37, .resumed_step = 37});
+  EXPECT_EQ(of_change()["stepsLost"], 0);
+  EXPECT_EQ(progress()["step"], 37);
+  EXPECT_EQ(progress()["loss"], "2.5000");
+  EXPECT_EQ(progress()["tokens"], 740);
+  EXPECT_EQ(progress()["lastCheckpointStep"], 37);
+}
+
+using NewestCheckpoint = StepsLost;
+
+TEST_F(NewestCheckpoint, IsKnownBeforeTheFirstStepOfAGenerationThatHasFoundIt) {
+  hear({.generation = 2, .step = 20, .last_checkpoint_step = 20, .resumed_step = 20});
+  EXPECT_EQ(progress()["lastCheckpointStep"], 20);
+}
+
+// The pods of a job that has failed at its deadline train until they are told to stop.
+TEST_F(NewestCheckpoint, IsKnownIfTheWorkersOfAFailedJobHaveCompletedItWhileTheirPodsEnded) {
+  observation.job.status.conditions[ConditionType::kFailed].condition = yes(Reason::kDeadlineExceeded, "");
+  observation.pods.push_back({.name = "pod", .is_ours = true});
+  observation.pods[0].termination_report =
+      AgentReport{.agent = "pod",
+                  .workers = {},
+                  .progress = JobProgress{.generation = 1, .step = 41, .tokens = 820, .last_checkpoint_step = 40}};
+  const auto status = decide(observation).status;
+  ASSERT_TRUE(status);
+  EXPECT_EQ(to_json(*status)["progress"]["lastCheckpointStep"], 40);
+  EXPECT_EQ(to_json(*status)["progress"]["step"], 41);
+  observation.job.status = *status;
+  EXPECT_FALSE(decide(observation).status) << "nothing is new";
+}
+
+using Downtime = StepsLost;
+
+TEST_F(Downtime, IsNotStatedIfNoWorkerIsLeftThatKnowsIt) {
+  hear({.generation = 2, .step = 21, .resumed_step = 20, .source = StateSource::kCheckpoint});
+  ASSERT_TRUE(of_change().contains("seconds"));
+  EXPECT_FALSE(of_change().contains("stoppedSeconds"));
+  hear({.generation = 1, .step = 36});
+  EXPECT_EQ(progress()["step"], 21) << "a pod that was released before is no news";
+}
+
 using ProgressOfAReleasedPod = StepsLost;
 
 // When rank 0 moves to another pod, its old pod no longer reports the progress, and its new pod may not do so yet.
@@ -82,4 +154,4 @@ TEST_F(ProgressOfAReleasedPod, IsNotThatOfTheJobWhileRank0Moves) {
 }
 
 }  // namespace
-}  // namespace sailor
+}  // namespace sailor::testing

@@ -131,6 +131,7 @@ class World {
   [[nodiscard]] int free_gpus_of(const std::string& node) const;  // -1: the node does not exist
   void end_pod(const std::string& pod, int exit_code, const WorkerReport& last);
   void train(const std::string& pod_uid, const Assignment& assignment);
+  [[nodiscard]] std::optional<JobProgress> saved(const Assignment& assignment) const;
 
   std::shared_ptr<Operator> operator_;
   int nodes_made_ = 0;

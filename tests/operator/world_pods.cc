@@ -1,4 +1,6 @@
 // World's kubelets and agents: pods start, take assignments and train, fail and finish.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/model/parse_number.h"
@@ -32,11 +34,27 @@ Json ended(Json pod, const std::string& phase, int exit_code, const AgentReport&
 
 }  // namespace
 
+// What rank 0 reports once the workers have saved the newest step that one of them has reported.
+std::optional<JobProgress> World::saved(const Assignment& assignment) const {
+  std::optional<JobProgress> newest;
+  for (const auto& [uid, agent] : agents) {
+    if (!agent.report || !agent.report->progress) continue;
+    const bool takes_part =
+        std::ranges::find(assignment.agents, agent.report->agent, &AgentAddress::name) != assignment.agents.end();
+    if (takes_part && (!newest || agent.report->progress->step > newest->step)) newest = agent.report->progress;
+  }
+  if (!newest || assignment.checkpoint.path.empty()) return std::nullopt;
+  newest->generation = assignment.generation;
+  newest->resumed_step = newest->last_checkpoint_step = newest->step;
+  return newest;
+}
+
 // The first worker with a role reports the job's progress: one step, as soon as it trains.
 void World::train(const std::string& pod_uid, const Assignment& assignment) {
   AgentView& agent = agents[pod_uid];
   if (!agent.report) return;
   agent.report->callback = assignment.callback;
+  const std::optional<JobProgress> saved_before = saved(assignment);
   agent.report->progress.reset();
   for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) {
     const WorkerSlot& slot = assignment.workers[static_cast<std::size_t>(rank)];
@@ -50,6 +68,7 @@ void World::train(const std::string& pod_uid, const Assignment& assignment) {
       worker.message = checkpoint_fault;
     }
     if (rank == 0 && slot.role) agent.report->progress = first_step_of(assignment.generation);
+    if (rank == 0 && worker.phase == WorkerPhase::kReleased) agent.report->progress = saved_before;
   }
   agent.broken_since = assignment.releases_gpus && !checkpoint_fault.empty() ? std::optional(now) : std::nullopt;
 }

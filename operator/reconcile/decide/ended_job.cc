@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "operator/reconcile/decide/policy.h"
+#include "operator/reconcile/decide/progress_status.h"
 #include "operator/reconcile/decide/queueing.h"
 
 namespace sailor {
@@ -21,7 +22,12 @@ Decision clean_up_ended_job(const Observation& observation) {
       requeue(result, time_until(observation.now, end));
     }
   }
-  return {std::move(result.actions), std::nullopt, {}, result.requeue_after};
+  Decision decision{std::move(result.actions), std::nullopt, {}, result.requeue_after};
+  if (auto progress = progress_since_end(observation)) {
+    decision.status = observation.job.status;
+    decision.status->progress = std::move(progress);
+  }
+  return decision;
 }
 
 }  // namespace sailor

@@ -48,6 +48,20 @@ void count_goodput(const Observation& observation, const std::optional<JobProgre
   status.furthest_step = std::max(furthest, progress->step);
 }
 
+void note_checkpoint(const JobProgress& progress, StepStatus& status) {
+  status.last_checkpoint_step = std::max(status.last_checkpoint_step, progress.last_checkpoint_step);
+}
+
+// Takes over what the workers have saved before they release their GPUs. Steps that they have not saved stay, so that
+// the change with which the job resumes counts them as lost.
+void note_saved(const JobProgress& saved, StepStatus& status) {
+  note_checkpoint(saved, status);
+  if (saved.step <= status.step) return;
+  status.step = saved.step;
+  status.loss = saved.loss;
+  status.tokens = saved.tokens;
+}
+
 StepStatus step_status(const Observation& observation, const ProgressStatus& last, const JobProgress& progress) {
   StepStatus status = last.newest.value_or(StepStatus{});
   status.step = progress.step;
@@ -75,9 +89,26 @@ std::optional<ProgressStatus> progress_status(const Observation& observation,
   count_lost_time(observation, progress, status);
   status.time = observation.now;
   if (observation.job.spec) status.total_steps = observation.job.spec->training.steps;
-  // Before the first step of a change, the step that the job had reached is still needed to count the steps lost.
-  if (!progress || is_before_first_step(observation, *progress)) return status;
+  if (!progress) return status;
+  if (is_of_release(*record, *progress)) {
+    if (status.newest) note_saved(*progress, *status.newest);
+    return status;
+  }
+  // Before the first step of a generation, the step that the job had reached is still needed to count the steps lost.
+  if (status.newest && progress->step <= progress->resumed_step) {
+    note_checkpoint(*progress, *status.newest);
+    return status;
+  }
   status.newest = step_status(observation, last, *progress);
+  return status;
+}
+
+std::optional<ProgressStatus> progress_since_end(const Observation& observation) {
+  std::optional<ProgressStatus> status = observation.job.status.progress;
+  const auto progress = newest_progress(observation);
+  if (!progress || !status || !status->newest) return std::nullopt;
+  if (progress->last_checkpoint_step <= status->newest->last_checkpoint_step) return std::nullopt;
+  note_saved(*progress, *status->newest);
   return status;
 }
 

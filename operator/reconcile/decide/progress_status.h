@@ -13,4 +13,8 @@ namespace sailor {
 std::optional<ProgressStatus> progress_status(const Observation& observation,
                                               const std::optional<GenerationRecord>& record);
 
+// Returns the progress of an ended job whose workers have completed a checkpoint since the last status, while their
+// pods were ending. Returns nothing if they have not.
+std::optional<ProgressStatus> progress_since_end(const Observation& observation);
+
 }  // namespace sailor

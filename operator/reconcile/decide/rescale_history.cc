@@ -63,7 +63,7 @@ void complete(const Observation& observation, const GenerationRecord& record, co
   const Time cause = is_newest ? record.caused_at : entry.time;
   const double seconds = not_negative(seconds_between(cause, observation.now));
   entry.seconds = seconds;
-  entry.stopped_seconds = not_negative(progress.times.stopped_seconds);
+  if (progress.times.stopped_seconds > 0) entry.stopped_seconds = progress.times.stopped_seconds;
   entry.steps_lost = steps_lost(observation, progress);
   entry.source = progress.source;
   entry.streamed_bytes = progress.streamed_bytes;
@@ -71,10 +71,19 @@ void complete(const Observation& observation, const GenerationRecord& record, co
   if (is_newest) set_parts(record, progress.times, seconds, entry);
 }
 
-// Completes a change that releases the GPUs. Such a change has no first step; it ends once the state is saved.
-void complete_release(const Observation& observation, const GenerationRecord& record, RescaleStatus& entry) {
+// Returns the step that the status has last seen the job reach.
+std::int64_t reached_step(const Observation& observation) {
+  const auto& last = observation.job.status.progress;
+  return last && last->newest ? last->newest->step : 0;
+}
+
+// Completes a change that releases the GPUs. Such a change has no first step; it ends once the state is saved, or given
+// up. What is lost if not all of it is saved shows when the job resumes.
+void complete_release(const Observation& observation, const GenerationRecord& record,
+                      const std::optional<JobProgress>& progress, RescaleStatus& entry) {
   entry.seconds = not_negative(seconds_between(record.caused_at, observation.now));
-  entry.steps_lost = 0;
+  const bool is_saved = progress && is_of_release(record, *progress);
+  if (is_saved && progress->step >= reached_step(observation)) entry.steps_lost = 0;
 }
 
 void update(const Observation& observation, const GenerationRecord& record, RescaleStatus& entry) {
@@ -85,7 +94,7 @@ void update(const Observation& observation, const GenerationRecord& record, Resc
   } else if (progress && completes_a_rescale(observation, *progress)) {
     complete(observation, record, *progress, entry);
   } else if (record.releases_gpus && entry.to_generation == record.generation && !any_worker_holds_state(observation)) {
-    complete_release(observation, record, entry);
+    complete_release(observation, record, progress, entry);
   }
 }
 
@@ -99,10 +108,12 @@ bool is_before_first_step(const Observation& observation, const JobProgress& pro
   return is_of_change_in_progress(observation, progress) && progress.step <= progress.resumed_step;
 }
 
+bool is_of_release(const GenerationRecord& record, const JobProgress& progress) {
+  return record.releases_gpus && progress.generation == record.generation;
+}
+
 std::int64_t steps_lost(const Observation& observation, const JobProgress& progress) {
-  const auto& last = observation.job.status.progress;
-  const std::int64_t reached = last && last->newest ? last->newest->step : 0;
-  return std::max(progress.steps_lost, reached - progress.resumed_step);
+  return std::max(progress.steps_lost, reached_step(observation) - progress.resumed_step);
 }
 
 std::vector<RescaleStatus> rescales_status(const Observation& observation,

@@ -20,6 +20,10 @@ bool completes_a_rescale(const Observation& observation, const JobProgress& prog
 // Returns whether the generation of the newest change has started but has not done a step yet.
 bool is_before_first_step(const Observation& observation, const JobProgress& progress);
 
+// Returns whether `progress` is what the workers report of a generation that releases the GPUs: the step that they
+// saved.
+bool is_of_release(const GenerationRecord& record, const JobProgress& progress);
+
 // Returns the number of steps that the newest change discarded: the larger of the number that the workers report and
 // the difference to the step in the last status. The workers report too few if none of them remembers the old
 // generation.
