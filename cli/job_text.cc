@@ -102,8 +102,7 @@ std::string stage_lines(const Plan& plan) {
 }
 
 std::string change_text(const RescaleStatus& change) {
-  const std::string end = change.is_withdrawn ? "withdrawn"
-                          : !change.seconds   ? "in progress"
+  const std::string end = !change.seconds ? why_unfinished(change)
                           : change.stopped_seconds
                               ? fmt::format("stopped for {}", duration(Seconds(*change.stopped_seconds)))
                               : "done";
@@ -182,7 +181,7 @@ std::string describe_history(const JobInCluster& job) {
       {"TIME", "PLAN", "GPUS", "TOOK", "STOPPED", "LOST STEPS", "REASON", "MESSAGE"}};
   for (const RescaleStatus& change : job.status.rescales) {
     const auto time = [](double seconds) { return duration(Seconds(seconds)); };
-    const std::string took = change.seconds ? time(*change.seconds) : change.is_withdrawn ? "withdrawn" : "in progress";
+    const std::string took = change.seconds ? time(*change.seconds) : why_unfinished(change);
     rows.push_back({to_rfc3339(change.time), fmt::format("{} to {}", change.from_generation, change.to_generation),
                     fmt::format("{} to {}", change.from_gpus, change.to_gpus), took,
                     or_none(change.stopped_seconds, time),

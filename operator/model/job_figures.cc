@@ -54,4 +54,9 @@ std::optional<double> useful_part(const JobStatus& status) {
   return status.progress->useful_seconds / status.progress->elapsed_seconds;
 }
 
+std::string why_unfinished(const RescaleStatus& change) {
+  if (change.is_withdrawn) return "withdrawn";
+  return change.is_interrupted ? "interrupted" : "in progress";
+}
+
 }  // namespace sailor

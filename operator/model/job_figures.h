@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "core/model/units.h"
 #include "operator/model/job_status.h"
@@ -21,5 +22,8 @@ std::optional<std::int64_t> measured_tokens_per_second(const JobStatus& status);
 std::optional<Seconds> time_left(const JobStatus& status);       // if the job goes on as fast as now
 std::optional<double> speed_over_plan(const JobStatus& status);  // the measured tokens per second over the planned ones
 std::optional<double> useful_part(const JobStatus& status);      // of the elapsed time, from 0 to 1
+
+// Returns why a change has no duration: "withdrawn", "interrupted" or "in progress".
+std::string why_unfinished(const RescaleStatus& change);
 
 }  // namespace sailor

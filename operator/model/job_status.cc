@@ -197,6 +197,7 @@ Json rescale_json(const RescaleStatus& rescale) {
                {"toGpus", rescale.to_gpus},
                {"parts", std::move(parts)}};
   if (rescale.is_withdrawn) json["withdrawn"] = true;
+  if (rescale.is_interrupted) json["interrupted"] = true;
   if (rescale.seconds) json["seconds"] = seconds_text(*rescale.seconds);
   if (rescale.stopped_seconds) json["stoppedSeconds"] = seconds_text(*rescale.stopped_seconds);
   if (rescale.steps_lost) json["stepsLost"] = *rescale.steps_lost;
@@ -221,6 +222,7 @@ RescaleStatus rescale_from(const Json& json) {
     }
   }
   rescale.is_withdrawn = kube::bool_at(json, {"withdrawn"});
+  rescale.is_interrupted = kube::bool_at(json, {"interrupted"});
   rescale.seconds = decimal_in(json, "seconds");
   rescale.stopped_seconds = decimal_in(json, "stoppedSeconds");
   rescale.steps_lost = integer_in(json, "stepsLost");

@@ -81,6 +81,7 @@ struct RescaleStatus {
   int to_gpus = 0;
   std::map<RescalePart, double> parts;  // seconds
   bool is_withdrawn = false;            // the older generation trained on instead
+  bool is_interrupted = false;          // a later change, or the end of the job, came before it was complete
   // The fields below are set once the change is complete.
   std::optional<double> seconds;          // the time from the first sign of the cause to the end of the first step
   std::optional<double> stopped_seconds;  // the downtime; empty: it is not known, or the change releases the GPUs
@@ -90,7 +91,7 @@ struct RescaleStatus {
   std::optional<std::int64_t> streamed_bytes;  // the state that workers received before the downtime
   std::optional<std::int64_t> moved_bytes;     // the state that moved between workers during the downtime
 
-  [[nodiscard]] bool is_in_progress() const { return !seconds && !is_withdrawn; }
+  [[nodiscard]] bool is_in_progress() const { return !seconds && !is_withdrawn && !is_interrupted; }
 };
 
 struct ConditionStatus {

@@ -267,8 +267,7 @@ Element obstacles_section(const ShownJob& view, Time now) {
 }
 
 std::string end_of(const RescaleStatus& change) {
-  if (change.is_withdrawn) return "withdrawn";
-  return change.seconds ? seconds_text(*change.seconds) : "in progress";
+  return change.seconds ? seconds_text(*change.seconds) : why_unfinished(change);
 }
 
 Element changes_section(const std::vector<RescaleStatus>& changes) {

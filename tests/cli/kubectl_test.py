@@ -264,6 +264,15 @@ class Kubectl(ProgramTest):
         self.assertEqual(len(rows), 2)
         self.assertRegex(rows[1], r"2026-11-26T03:10:00Z +1 to 2 +8 to 4 +2.5 s +500 ms +1 +NodePreempted +Node b")
 
+    def test_history_says_what_it_does_not_know(self):
+        first = STATUS["rescales"][0]
+        unknown = {key: first[key] for key in first if key not in ("stoppedSeconds", "stepsLost")}
+        interrupted = {key: unknown[key] for key in unknown if key != "seconds"} | {"interrupted": True}
+        self.answer("jobs.json", job(status=STATUS | {"rescales": [interrupted, unknown]}))
+        rows = self.sailor("history", "demo").stdout.splitlines()
+        self.assertRegex(rows[1], r"8 to 4 +interrupted +- +- +NodePreempted")
+        self.assertRegex(rows[2], r"8 to 4 +2.5 s +- +- +NodePreempted")
+
     def test_logs_of_all_workers_are_in_the_order_of_their_times(self):
         self.answer("jobs.json", job())
         lines = self.sailor("logs", "demo").stdout.splitlines()

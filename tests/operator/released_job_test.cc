@@ -194,6 +194,23 @@ TEST_F(ReleasedJob, JobThatHasNothingSavedLosesItsStepsWithTheChangeThatResumesI
   EXPECT_FALSE(world.status()["rescales"][0].contains("stepsLost")) << world.status()["rescales"].dump(1);
 }
 
+TEST_F(ReleasedJob, SuspendedJobHasNotTrainedWithAPlanThatWasOnlyPrepared) {
+  start();
+  world.stuck_nodes.insert("c");
+  world.add_node("c", 2);
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  ASSERT_EQ(world.record().generation, 2);
+  suspend(true);
+  world.settle();
+  ASSERT_EQ(world.state(), "Suspended");
+  ASSERT_THAT(world.status()["rescales"], SizeIs(1)) << world.status()["rescales"].dump(1);
+  const Json change = world.status()["rescales"][0];
+  EXPECT_EQ(change["reason"], "Suspended");
+  EXPECT_EQ(change["fromGeneration"], 1);
+  EXPECT_EQ(change["fromGpus"], 3);
+}
+
 TEST_F(ReleasedJob, ResumedJobHasNewPodsAndSaysWhy) {
   start();
   suspend(true);

@@ -1,4 +1,5 @@
 // What status.rescales and status.progress say of a change and the steps that it has cost.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "operator/reconcile/decide/decide.h"
@@ -8,6 +9,8 @@
 
 namespace sailor::testing {
 namespace {
+
+using ::testing::SizeIs;
 
 class StepsLost : public ::testing::Test {
  protected:
@@ -136,6 +139,38 @@ TEST_F(Downtime, IsNotStatedIfNoWorkerIsLeftThatKnowsIt) {
   EXPECT_FALSE(of_change().contains("stoppedSeconds"));
   hear({.generation = 1, .step = 36});
   EXPECT_EQ(progress()["step"], 21) << "a pod that was released before is no news";
+}
+
+using InterruptedChange = StepsLost;
+
+TEST_F(InterruptedChange, IsNoLongerInProgressOnceALaterOneFollows) {
+  hear({.generation = 2, .step = 20, .resumed_step = 20});
+  record.generation = 3;
+  record.from_generation = 2;
+  write_status();
+  EXPECT_EQ(of_change()["interrupted"], true);
+  hear({.generation = 3, .step = 36, .resumed_step = 35, .times = {.stopped_seconds = 0.4}});
+  EXPECT_EQ(of_change()["interrupted"], true);
+  EXPECT_FALSE(of_change().contains("seconds"));
+  EXPECT_FALSE(newest_change().contains("interrupted"));
+  EXPECT_EQ(newest_change()["stoppedSeconds"], "0.400");
+}
+
+TEST_F(InterruptedChange, IsOneThatWasInProgressWhenItsJobEnded) {
+  World world;
+  world.add_node("a", 2);
+  world.add_node("b", 1);
+  world.add_job({{"activeDeadlineSeconds", 30}});
+  world.settle();
+  world.agents_hang = true;
+  world.remove_node("b");
+  world.break_peers();
+  world.settle();
+  ASSERT_THAT(world.status()["rescales"], SizeIs(1));
+  world.pass(std::chrono::seconds(31));
+  world.settle();
+  EXPECT_EQ(world.state(), "Failed");
+  EXPECT_EQ(world.status()["rescales"][0]["interrupted"], true) << world.status()["rescales"].dump(1);
 }
 
 using ProgressOfAReleasedPod = StepsLost;

@@ -72,7 +72,7 @@ GenerationRecord next_of_present_spec(const Observation& observation, const std:
 int gpus_before(const Observation& observation, const GenerationRecord& before) {
   if (before.releases_gpus) return 0;
   const auto& shown = observation.job.status.plan;
-  return before.plan.stages.empty() && shown ? shown->total_gpus : gpu_count(before.plan);
+  return before.plan.stages.empty() && shown ? shown->total_gpus : gpu_count(before.in_use().plan);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
   next.job_uid = observation.job.uid;
   next.settings = run_settings_of(observation.job.spec.value());
   if (!continues_restart) {
-    next.from_generation = next.generation;
+    next.from_generation = next.in_use().generation;
     next.from_gpus = before ? gpus_before(observation, *before) : 0;
     next.caused_at = before ? first_sign(observation, *before) : observation.now;
     next.leave_by = before ? first_end(observation, *before, next.caused_at) : next.caused_at;

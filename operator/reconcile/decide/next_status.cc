@@ -78,6 +78,7 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
   }
   status.progress = progress_status(observation, record);
   status.rescales = rescales_status(observation, record);
+  if (status.has_ended()) end_history(status.rescales);
   if (observation.job.spec) set_unused_pools(status, *observation.job.spec, *observation.cluster);
   return status;
 }

@@ -116,6 +116,10 @@ std::int64_t steps_lost(const Observation& observation, const JobProgress& progr
   return std::max(progress.steps_lost, reached_step(observation) - progress.resumed_step);
 }
 
+void end_history(std::vector<RescaleStatus>& entries) {
+  if (!entries.empty() && entries.back().is_in_progress()) entries.back().is_interrupted = true;
+}
+
 std::vector<RescaleStatus> rescales_status(const Observation& observation,
                                            const std::optional<GenerationRecord>& record) {
   std::vector<RescaleStatus> entries = observation.job.status.rescales;
@@ -125,6 +129,7 @@ std::vector<RescaleStatus> rescales_status(const Observation& observation,
   if (is_listed(*record) && !has_entry) {
     // The new entry replaces that of a withdrawn change.
     if (!entries.empty() && entries.back().is_withdrawn) entries.pop_back();
+    end_history(entries);
     entries.push_back(new_entry(*record));
   }
   if (entries.size() > kKept) entries.erase(entries.begin());

@@ -24,6 +24,9 @@ bool is_before_first_step(const Observation& observation, const JobProgress& pro
 // saved.
 bool is_of_release(const GenerationRecord& record, const JobProgress& progress);
 
+// Marks the newest change as interrupted if it is in progress: a later change follows, or the job has ended.
+void end_history(std::vector<RescaleStatus>& entries);
+
 // Returns the number of steps that the newest change discarded: the larger of the number that the workers report and
 // the difference to the step in the last status. The workers report too few if none of them remembers the old
 // generation.
