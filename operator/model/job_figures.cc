@@ -38,8 +38,9 @@ std::optional<Seconds> time_left(const JobStatus& status) {
   const StepStatus* steps = steps_of(status);
   const auto speed = measured_tokens_per_second(status);
   const auto total = total_steps(status);
-  if (!speed || steps->step <= 0 || !total) return {};
-  const double tokens_of_step = static_cast<double>(steps->tokens) / static_cast<double>(steps->step);
+  const std::int64_t done = steps == nullptr ? 0 : steps->step - steps->began_at_step;
+  if (!speed || done <= 0 || !total) return {};
+  const double tokens_of_step = static_cast<double>(steps->tokens) / static_cast<double>(done);
   return Seconds(static_cast<double>(*total - steps->step) * tokens_of_step / static_cast<double>(*speed));
 }
 

@@ -144,6 +144,7 @@ Json progress_json(const ProgressStatus& progress) {
   if (newest.validation_loss) json["validationLoss"] = fmt::format("{:.4f}", *newest.validation_loss);
   json["stepsSkipped"] = newest.steps_skipped;
   json["tokensPerSecond"] = newest.tokens_per_second;
+  if (newest.began_at_step > 0) json["beganAtStep"] = newest.began_at_step;
   json["tokens"] = newest.tokens;
   json["lastCheckpointStep"] = newest.last_checkpoint_step;
   json["stepsLost"] = newest.steps_lost;
@@ -179,6 +180,7 @@ ProgressStatus progress_from(const Json& json) {
                      .validation_loss = decimal_in(json, "validationLoss"),
                      .steps_skipped = integer_at(json, {"stepsSkipped"}),
                      .tokens_per_second = integer_at(json, {"tokensPerSecond"}),
+                     .began_at_step = integer_at(json, {"beganAtStep"}),
                      .tokens = integer_at(json, {"tokens"}),
                      .last_checkpoint_step = integer_at(json, {"lastCheckpointStep"}),
                      .steps_lost = integer_at(json, {"stepsLost"})};

@@ -40,7 +40,8 @@ struct StepStatus {
   std::optional<double> validation_loss;
   std::int64_t steps_skipped = 0;  // their gradients were not finite, so they were not applied
   std::int64_t tokens_per_second = 0;
-  std::int64_t tokens = 0;                // of all steps; a repeated step counts once
+  std::int64_t began_at_step = 0;  // the step of the other job's checkpoint with which the job began; 0: with none
+  std::int64_t tokens = 0;         // of all steps since `began_at_step`; a repeated step counts once
   std::int64_t last_checkpoint_step = 0;  // 0: there is no complete checkpoint
   std::int64_t steps_lost = 0;            // by all rescales
 };

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/model/job_figures.h"
 #include "operator/reconcile/decide/decide.h"
 #include "operator/reconcile/decide/progress_status.h"
 #include "operator/reconcile/decide/rescale_history.h"
@@ -171,6 +172,42 @@ TEST_F(InterruptedChange, IsOneThatWasInProgressWhenItsJobEnded) {
   world.settle();
   EXPECT_EQ(world.state(), "Failed");
   EXPECT_EQ(world.status()["rescales"][0]["interrupted"], true) << world.status()["rescales"].dump(1);
+}
+
+class JobThatResumesFromAnother : public StepsLost {
+ protected:
+  JobThatResumesFromAnother() {
+    observation.job.status = {};
+    observation.job.spec->checkpoint.resume_from = ResumeFrom{.job = "another"};
+    record.from_generation = 0;
+    record.summary.traffic_cost_per_iteration = 0.5;
+    write_status();
+    observation.now += std::chrono::seconds(600);
+  }
+};
+
+TEST_F(JobThatResumesFromAnother, CountsOnlyItsOwnSteps) {
+  hear({.generation = 1, .step = 42, .tokens = 840, .step_seconds = 2, .resumed_step = 40});
+  EXPECT_EQ(progress()["step"], 42);
+  EXPECT_EQ(progress()["tokens"], 40);
+  EXPECT_EQ(progress()["usefulSeconds"], "4.000");
+  EXPECT_EQ(progress()["trafficDollars"], "1.000000");
+}
+
+TEST_F(JobThatResumesFromAnother, CountsThemAlsoAfterALaterChange) {
+  hear({.generation = 1, .step = 40, .tokens = 800, .resumed_step = 40});
+  EXPECT_EQ(progress()["tokens"], 0);
+  hear({.generation = 2, .step = 52, .tokens = 1040, .resumed_step = 50});
+  EXPECT_EQ(progress()["tokens"], 240);
+}
+
+TEST_F(JobThatResumesFromAnother, HasTheTimeLeftThatItsStepsNeed) {
+  observation.job.spec->training.steps = 60;
+  hear({.generation = 1, .step = 42, .tokens = 840, .tokens_per_second = 10, .resumed_step = 40});
+  observation.job.status.conditions[ConditionType::kRunning].condition = yes(Reason::kTraining, "");
+  const auto left = time_left(observation.job.status);
+  ASSERT_TRUE(left);
+  EXPECT_DOUBLE_EQ(left->value(), 18 * 20 / 10);
 }
 
 using ProgressOfAReleasedPod = StepsLost;

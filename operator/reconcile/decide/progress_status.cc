@@ -16,14 +16,24 @@ std::optional<double> seconds_since(const Observation& observation, const Progre
   return std::max(0.0, seconds_between(*last.time, observation.now));
 }
 
+// Returns the step at which the job begins: that of another job's checkpoint, if its spec names one. The first progress
+// of the job says which.
+std::int64_t first_step(const Observation& observation, const JobProgress& progress) {
+  const bool has_source = observation.job.spec && observation.job.spec->checkpoint.resume_from;
+  return has_source ? progress.resumed_step : 0;
+}
+
 // Adds what the running pods and the messages of new steps have cost since the last status.
 void count_dollars(const Observation& observation, const std::optional<JobProgress>& progress,
                    const GenerationRecord& record, ProgressStatus& status) {
   const ProgressStatus& last = status;
   const auto passed = seconds_since(observation, last);
   if (!passed) return;
-  const std::int64_t step = last.newest ? last.newest->step : 0;
-  const std::int64_t steps = progress ? std::max<std::int64_t>(0, progress->step - step) : 0;
+  std::int64_t steps = 0;
+  if (progress) {
+    const std::int64_t step = last.newest ? last.newest->step : first_step(observation, *progress);
+    steps = std::max<std::int64_t>(0, progress->step - step);
+  }
   const double traffic = record.summary.traffic_cost_per_iteration * static_cast<double>(steps);
   status.traffic_dollars += traffic;
   status.dollars_spent += dollars_per_hour(observation) * *passed / 3600 + traffic;
@@ -42,10 +52,16 @@ void count_goodput(const Observation& observation, const std::optional<JobProgre
                    const ProgressStatus& last, ProgressStatus& status) {
   if (!is_suspended(observation)) status.elapsed_seconds += seconds_since(observation, last).value_or(0);
   if (!progress) return;
-  const std::int64_t furthest = last.furthest_step.value_or(0);
+  const std::int64_t furthest = last.furthest_step.value_or(first_step(observation, *progress));
   const auto steps = static_cast<double>(std::max<std::int64_t>(0, progress->step - furthest));
   status.useful_seconds += std::min(steps * progress->step_seconds, unaccounted_seconds(status));
   status.furthest_step = std::max(furthest, progress->step);
+}
+
+// Returns the tokens of the steps that this job has done itself. Every step has equally many.
+std::int64_t own_tokens(const JobProgress& progress, const StepStatus& status) {
+  if (progress.step <= status.began_at_step) return 0;
+  return progress.tokens / progress.step * (progress.step - status.began_at_step);
 }
 
 void note_checkpoint(const JobProgress& progress, StepStatus& status) {
@@ -59,18 +75,18 @@ void note_saved(const JobProgress& saved, StepStatus& status) {
   if (saved.step <= status.step) return;
   status.step = saved.step;
   status.loss = saved.loss;
-  status.tokens = saved.tokens;
+  status.tokens = own_tokens(saved, status);
 }
 
 StepStatus step_status(const Observation& observation, const ProgressStatus& last, const JobProgress& progress) {
-  StepStatus status = last.newest.value_or(StepStatus{});
+  StepStatus status = last.newest.value_or(StepStatus{.began_at_step = first_step(observation, progress)});
   status.step = progress.step;
   status.loss = progress.loss;
   status.first_loss = progress.first_loss;
   if (progress.validation_loss) status.validation_loss = progress.validation_loss;
   status.steps_skipped = progress.steps_skipped;
   status.tokens_per_second = std::llround(std::max(0.0, progress.tokens_per_second));
-  status.tokens = progress.tokens;
+  status.tokens = own_tokens(progress, status);
   status.last_checkpoint_step = progress.last_checkpoint_step;
   if (completes_a_rescale(observation, progress)) status.steps_lost += steps_lost(observation, progress);
   return status;
