@@ -30,7 +30,7 @@ std::optional<std::int64_t> total_steps(const JobStatus& status) {
 
 std::optional<std::int64_t> measured_tokens_per_second(const JobStatus& status) {
   const StepStatus* steps = steps_of(status);
-  if (steps == nullptr || steps->tokens_per_second <= 0) return {};
+  if (steps == nullptr || steps->tokens_per_second <= 0 || !status.is_true(ConditionType::kRunning)) return {};
   return steps->tokens_per_second;
 }
 

@@ -16,7 +16,7 @@ const PlanStatus* plan_in_use(const JobStatus& status);  // the plan whose GPUs 
 // The condition that says best what the job does or waits for.
 const ConditionStatus* main_condition(const JobStatus& status);
 
-// Empty: unknown, for example because the job has not done a step yet.
+// Empty: unknown, for example because the job has not done a step yet, or does not train now.
 std::optional<std::int64_t> total_steps(const JobStatus& status);
 std::optional<std::int64_t> measured_tokens_per_second(const JobStatus& status);
 std::optional<Seconds> time_left(const JobStatus& status);       // if the job goes on as fast as now

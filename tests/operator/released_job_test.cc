@@ -51,6 +51,11 @@ TEST_F(ReleasedJob, StateIsSavedBeforeThePodsAreRemoved) {
   EXPECT_FALSE(needs_agents(world.api_server.find("trainingjobs", "job")));
 }
 
+TEST_F(ReleasedJob, JobThatIsCreatedSuspendedHasNothingToResume) {
+  start({{"suspend", true}});
+  EXPECT_THAT(world.condition("Suspended"), HasSubstr("set it to false to start the job"));
+}
+
 TEST_F(ReleasedJob, PodsAreRemovedAfterALimitAlthoughTheStateIsNotSaved) {
   start();
   world.agents_hang = true;
@@ -184,6 +189,28 @@ TEST_F(ReleasedJob, StatusKnowsTheCheckpointThatASuspendedJobHasWritten) {
   EXPECT_EQ(progress["step"], 16);
   EXPECT_EQ(progress["lastCheckpointStep"], 16);
   EXPECT_EQ(world.status()["rescales"][0]["stepsLost"], 0);
+  EXPECT_THAT(world.condition("Suspended"), HasSubstr("resume from the last checkpoint"));
+}
+
+TEST_F(ReleasedJob, SuspendedJobDoesNotPromiseACheckpointThatItDoesNotHave) {
+  start();
+  for (const std::string node : {"a", "b"}) world.remove_node(node);
+  suspend(true);
+  world.settle();
+  world.pass(std::chrono::seconds(61));
+  world.settle();
+  ASSERT_EQ(world.state(), "Suspended") << world.status().dump(1);
+  EXPECT_THAT(world.condition("Suspended"), HasSubstr("begin again, because the job has no checkpoint yet"));
+}
+
+TEST_F(ReleasedJob, WaitingJobDoesNotPromiseACheckpointThatItDoesNotHave) {
+  start({{"resources", {{"minGpus", 3}}}});
+  for (const std::string node : {"a", "b"}) world.remove_node(node);
+  world.settle();
+  world.pass(std::chrono::seconds(61));
+  world.settle();
+  ASSERT_EQ(world.state(), "Waiting") << world.status().dump(1);
+  EXPECT_THAT(world.condition("Planned"), HasSubstr("It has no checkpoint."));
 }
 
 TEST_F(ReleasedJob, JobThatHasNothingSavedLosesItsStepsWithTheChangeThatResumesIt) {

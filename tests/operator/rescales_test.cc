@@ -109,6 +109,17 @@ TEST_F(StepsLost, AreNoneOfAReleaseThatHasSavedAll) {
   EXPECT_EQ(progress()["lastCheckpointStep"], 37);
 }
 
+using MeasuredSpeed = StepsLost;
+
+TEST_F(MeasuredSpeed, IsThatOfAJobThatTrains) {
+  hear({.generation = 2, .step = 36, .tokens = 720, .tokens_per_second = 10, .resumed_step = 35});
+  observation.job.status.conditions[ConditionType::kRunning].condition = yes(Reason::kTraining, "");
+  EXPECT_EQ(measured_tokens_per_second(observation.job.status), 10);
+  observation.job.status.conditions[ConditionType::kRunning].condition = no(Reason::kSuspended, "");
+  EXPECT_FALSE(measured_tokens_per_second(observation.job.status));
+  EXPECT_FALSE(time_left(observation.job.status));
+}
+
 using NewestCheckpoint = StepsLost;
 
 TEST_F(NewestCheckpoint, IsKnownBeforeTheFirstStepOfAGenerationThatHasFoundIt) {

@@ -71,6 +71,13 @@ PolicyResult retry_save(const Observation& observation, const GenerationRecord& 
   return begin_generation(observation, std::move(next));
 }
 
+std::int64_t newest_checkpoint(const Observation& observation) {
+  const auto& last = observation.job.status.progress;
+  const auto progress = newest_progress(observation);
+  return std::max(last && last->newest ? last->newest->last_checkpoint_step : 0,
+                  progress ? progress->last_checkpoint_step : 0);
+}
+
 std::string saving_message(const Observation& observation, const GenerationRecord& record) {
   for (const auto& [uid, agent] : observation.agents) {
     if (is_broken(agent, record.generation)) {
@@ -79,7 +86,8 @@ std::string saving_message(const Observation& observation, const GenerationRecor
   }
   if (is_saving(observation, record)) return "Its state is being saved.";
   if (!has_checkpoint_folder(observation)) return "It has no checkpoint folder.";
-  return "Its newest checkpoint holds its state.";
+  const std::int64_t step = newest_checkpoint(observation);
+  return step > 0 ? fmt::format("Its newest checkpoint has step {}.", step) : "It has no checkpoint.";
 }
 
 std::string release_message(const Observation& observation, const GenerationRecord& record) {

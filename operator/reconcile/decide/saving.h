@@ -34,7 +34,10 @@ bool may_release_unsaved(const Observation& observation, const GenerationRecord&
 // failed to save, or the others wait for a pod that is lost or unreachable. Otherwise returns an empty result.
 PolicyResult retry_save(const Observation& observation, const GenerationRecord& record);
 
-// Returns two sentences: why the job has released the GPUs, and whether its state is saved.
+// Returns the step of the newest checkpoint that the workers or the status know of; 0: they know of none.
+std::int64_t newest_checkpoint(const Observation& observation);
+
+// Returns two sentences: why the job has released the GPUs, and where its state is saved.
 std::string release_message(const Observation& observation, const GenerationRecord& record);
 
 // Returns the second sentence only.

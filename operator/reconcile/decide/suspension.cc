@@ -9,11 +9,13 @@
 namespace sailor {
 namespace {
 
-std::string message_of(const Observation& observation) {
-  const bool has_folder = !observation.job.spec->checkpoint.path.empty();
-  return fmt::format(
-      "spec.suspend is true; set it to false to {}.",
-      has_folder ? "resume from the last checkpoint" : "begin again at step 0, because the job has no checkpoint.path");
+// Returns what the job will do once it is resumed.
+std::string when_resumed(const Observation& observation, bool is_being_saved) {
+  if (!observation.record) return "start the job";
+  if (observation.job.spec->checkpoint.path.empty())
+    return "begin again at step 0, because the job has no checkpoint.path";
+  const bool has_checkpoint = is_being_saved || newest_checkpoint(observation) > 0;
+  return has_checkpoint ? "resume from the last checkpoint" : "begin again, because the job has no checkpoint yet";
 }
 
 // Begins a generation that releases the GPUs, unless the newest one does, and drives it forward.
@@ -60,7 +62,8 @@ std::optional<PolicyResult> suspend_job(const Observation& observation) {
     if (!waits) remove_pod(result, pod);
   }
   using enum ConditionType;
-  const std::string message = message_of(observation);
+  const std::string message =
+      fmt::format("spec.suspend is true; set it to false to {}.", when_resumed(observation, waits));
   set_conditions(result, {kPlanned, kPodsReady, kRunning, kRescaling, kDegraded, kComplete, kFailed},
                  no(Reason::kSuspended, message));
   result.conditions[kSuspended] =
