@@ -63,8 +63,8 @@ std::string steps_line(const JobStatus& status) {
 }
 
 std::string cost_line(const JobStatus& status) {
-  const PlanStatus* plan = plan_in_use(status);
-  std::string text = plan != nullptr ? money(plan->cost_per_hour) + " per hour" : "";
+  const auto rate = present_dollars_per_hour(status);
+  std::string text = rate ? money(*rate) + " per hour" : "";
   if (status.progress) {
     text += fmt::format("{}{} so far", text.empty() ? "" : ", ", money(status.progress->dollars_spent));
     if (status.progress->traffic_dollars > 0)
@@ -140,13 +140,14 @@ std::string describe_jobs(const std::vector<JobInCluster>& jobs, bool with_names
     const JobStatus& status = job.status;
     const PlanStatus* plan = plan_in_use(status);
     gpus += plan != nullptr ? plan->total_gpus : 0;
-    dollars_per_hour += plan != nullptr ? plan->cost_per_hour : 0;
+    const auto rate = present_dollars_per_hour(status);
+    dollars_per_hour += rate.value_or(0);
     rows.push_back({job.key.name, status.state.empty() ? kNone : status.state,
                     plan != nullptr ? fmt::format("{}", plan->total_gpus) : kNone, step_text(status),
                     or_none(time_left(status), duration),
                     or_none(measured_tokens_per_second(status), [](std::int64_t speed) { return counted(speed); }),
                     or_none(speed_over_plan(status), percent), or_none(useful_part(status), percent),
-                    plan != nullptr ? fmt::format("{:.2f}", plan->cost_per_hour) : kNone,
+                    or_none(rate, [](double dollars) { return fmt::format("{:.2f}", dollars); }),
                     status.progress ? money(status.progress->dollars_spent) : kNone});
     if (with_namespace) rows.back().insert(rows.back().begin(), job.key.namespace_name);
   }

@@ -51,7 +51,8 @@ inline constexpr JobMetric kSaved{"sailor_job_saved_dollars",
                                   "What the GPUs would have cost on demand, less what they have cost, US dollars.",
                                   kValue};
 inline constexpr JobMetric kDollarsPerHour{"sailor_job_cost_dollars_per_hour",
-                                           "US dollars per hour for the GPUs of the running pods.", kAmount};
+                                           "US dollars per hour at present: the GPUs of the running pods, and traffic.",
+                                           kAmount};
 inline constexpr JobMetric kDollarsPerMillionTokens{"sailor_job_cost_dollars_per_million_tokens",
                                                     "US dollars so far per million tokens.", kValue};
 inline constexpr JobMetric kBudget{"sailor_job_budget_dollars",

@@ -1,14 +1,18 @@
 #include "operator/model/job_figures.h"
 
 namespace sailor {
+namespace {
+
+bool has_stopped(const JobStatus& status) { return status.has_ended() || status.is_true(ConditionType::kSuspended); }
+
+}  // namespace
 
 const StepStatus* steps_of(const JobStatus& status) {
   return status.progress && status.progress->newest ? &*status.progress->newest : nullptr;
 }
 
 const PlanStatus* plan_in_use(const JobStatus& status) {
-  const bool holds_gpus = status.plan && !status.has_ended() && !status.is_true(ConditionType::kSuspended);
-  return holds_gpus ? &*status.plan : nullptr;
+  return status.plan && !has_stopped(status) ? &*status.plan : nullptr;
 }
 
 const ConditionStatus* main_condition(const JobStatus& status) {
@@ -29,8 +33,9 @@ std::optional<std::int64_t> total_steps(const JobStatus& status) {
 }
 
 std::optional<std::int64_t> measured_tokens_per_second(const JobStatus& status) {
+  const bool trains = status.is_true(ConditionType::kRunning) || status.is_true(ConditionType::kRescaling);
   const StepStatus* steps = steps_of(status);
-  if (steps == nullptr || steps->tokens_per_second <= 0 || !status.is_true(ConditionType::kRunning)) return {};
+  if (!trains || steps == nullptr || steps->tokens_per_second <= 0) return {};
   return steps->tokens_per_second;
 }
 
@@ -48,6 +53,11 @@ std::optional<double> speed_over_plan(const JobStatus& status) {
   const auto speed = measured_tokens_per_second(status);
   if (!speed || !status.plan || status.plan->tokens_per_second <= 0) return {};
   return static_cast<double>(*speed) / static_cast<double>(status.plan->tokens_per_second);
+}
+
+std::optional<double> present_dollars_per_hour(const JobStatus& status) {
+  if (!status.progress || status.progress->dollars_per_hour <= 0 || has_stopped(status)) return {};
+  return status.progress->dollars_per_hour;
 }
 
 std::optional<double> useful_part(const JobStatus& status) {

@@ -21,7 +21,8 @@ std::optional<std::int64_t> total_steps(const JobStatus& status);
 std::optional<std::int64_t> measured_tokens_per_second(const JobStatus& status);
 std::optional<Seconds> time_left(const JobStatus& status);       // if the job goes on as fast as now
 std::optional<double> speed_over_plan(const JobStatus& status);  // the measured tokens per second over the planned ones
-std::optional<double> useful_part(const JobStatus& status);      // of the elapsed time, from 0 to 1
+std::optional<double> present_dollars_per_hour(const JobStatus& status);  // also empty if the job costs nothing
+std::optional<double> useful_part(const JobStatus& status);               // of the elapsed time, from 0 to 1
 
 // Returns why a change has no duration: "withdrawn", "interrupted" or "in progress".
 std::string why_unfinished(const RescaleStatus& change);

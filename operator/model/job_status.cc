@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "operator/model/job_figures.h"
+
 namespace sailor {
 namespace {
 
@@ -130,6 +132,7 @@ Json progress_json(const ProgressStatus& progress) {
   for (const auto& [cause, seconds] : progress.lost_seconds) {
     json["lostSeconds"][to_string(cause)] = seconds_text(seconds);
   }
+  if (progress.dollars_per_hour > 0) json["dollarsPerHour"] = fmt::format("{:.4f}", progress.dollars_per_hour);
   if (progress.time) json["time"] = to_rfc3339_micro(*progress.time);
   if (progress.furthest_step) json["furthestStep"] = *progress.furthest_step;
   if (progress.total_steps) {
@@ -168,6 +171,7 @@ ProgressStatus progress_from(const Json& json) {
   progress.elapsed_seconds = decimal_in(json, "elapsedSeconds").value_or(0);
   progress.useful_seconds = decimal_in(json, "usefulSeconds").value_or(0);
   progress.traffic_dollars = decimal_in(json, "trafficDollars").value_or(0);
+  progress.dollars_per_hour = decimal_in(json, "dollarsPerHour").value_or(0);
   progress.saved_dollars = decimal_in(json, "savedDollars").value_or(0);
   progress.lost_seconds = lost_seconds_from(json);
   progress.furthest_step = integer_in(json, "furthestStep");
@@ -280,6 +284,7 @@ Json to_json(const JobStatus& status) {
                {"restarts", status.restarts}};
   if (status.start_time) json["startTime"] = to_rfc3339(*status.start_time);
   if (status.completion_time) json["completionTime"] = to_rfc3339(*status.completion_time);
+  if (const PlanStatus* plan = plan_in_use(status)) json["gpus"] = plan->total_gpus;
   if (status.plan) json["plan"] = plan_json(*status.plan);
   if (status.progress) json["progress"] = progress_json(*status.progress);
   for (const RescaleStatus& rescale : status.rescales) json["rescales"].push_back(rescale_json(rescale));

@@ -51,6 +51,8 @@ struct ProgressStatus {
   std::optional<Time> time;    // the dollars and seconds below are counted up to this time
   double dollars_spent = 0;    // for GPUs and traffic
   double traffic_dollars = 0;  // the part for traffic
+  // What the job costs per hour at present, for the GPUs of its running pods and for traffic; 0: it has none, or ended.
+  double dollars_per_hour = 0;
   double saved_dollars = 0;    // what the GPUs would have cost on demand, less what they have cost
   double elapsed_seconds = 0;  // since the first plan; excludes the time in which the job was suspended
   double useful_seconds = 0;   // the time of the steps up to `furthest_step`; a repeated step counts once

@@ -39,6 +39,13 @@ std::optional<DollarsPerHour> price_on_demand(const ClusterView& cluster, PoolKe
   return cluster.is_on_gke ? list_price(key.accelerator) : std::nullopt;
 }
 
+double traffic_dollars_per_hour(const Observation& observation) {
+  if (!observation.record || !trains(observation, observation.record->in_use())) return 0;
+  const auto progress = newest_progress(observation);
+  if (!progress || progress->step_seconds <= 0) return 0;
+  return observation.record->in_use().summary.traffic_cost_per_iteration * 3600 / progress->step_seconds;
+}
+
 }  // namespace
 
 const Member* member_of(const Generation& generation, const std::string& pod_uid) {
@@ -119,6 +126,10 @@ std::optional<JobProgress> newest_progress(const Observation& observation) {
 }
 
 double dollars_per_hour(const Observation& observation) {
+  return gpu_dollars_per_hour(observation) + traffic_dollars_per_hour(observation);
+}
+
+double gpu_dollars_per_hour(const Observation& observation) {
   double sum = 0;
   for (const PodView& pod : observation.pods) {
     if (const PoolDeclaration* pool = paid_pool(observation, pod)) sum += pool->price_per_gpu.value() * pod.gpus;

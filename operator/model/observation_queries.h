@@ -50,8 +50,11 @@ const PodRefusal* find_refusal(const Observation& observation, const Placement& 
 // highest step. Returns nothing if the status has already seen a newer generation train.
 std::optional<JobProgress> newest_progress(const Observation& observation);
 
-// Returns the price of the GPUs of all running pods of the job.
+// Returns what the job costs per hour at present: gpu_dollars_per_hour(), and the traffic of its steps at their
+// measured speed.
 double dollars_per_hour(const Observation& observation);
+// Returns the present price of the GPUs of all running pods of the job.
+double gpu_dollars_per_hour(const Observation& observation);
 
 // Returns by how much the spot GPUs among them are cheaper than on demand. The price on demand is that of a pool in the
 // same zone, or else the accelerator's list price. Pods whose price on demand is unknown save nothing.

@@ -44,10 +44,8 @@ Sums sums_of(const std::vector<JobInCluster>& jobs) {
   Sums sums;
   for (const JobInCluster& job : jobs) {
     ++sums.jobs[state_of(job.status)];
-    if (const PlanStatus* plan = plan_in_use(job.status)) {
-      sums.gpus += plan->total_gpus;
-      sums.dollars_per_hour += plan->cost_per_hour;
-    }
+    if (const PlanStatus* plan = plan_in_use(job.status)) sums.gpus += plan->total_gpus;
+    sums.dollars_per_hour += present_dollars_per_hour(job.status).value_or(0);
     if (!job.status.progress) continue;
     sums.dollars_spent += job.status.progress->dollars_spent;
     sums.dollars_saved += job.status.progress->saved_dollars;
@@ -88,7 +86,7 @@ Row row_of(const JobInCluster& job) {
                 text_or_nothing(time_left(status), report::duration),
                 text_or_nothing(measured_tokens_per_second(status), [](std::int64_t speed) { return counted(speed); }),
                 text_or_nothing(speed_over_plan(status), percent), text_or_nothing(useful_part(status), percent),
-                plan == nullptr ? kNothing : money(plan->cost_per_hour),
+                text_or_nothing(present_dollars_per_hour(status), money),
                 status.progress ? money(status.progress->dollars_spent) : kNothing},
       .link = fmt::format("jobs/{}/{}", job.key.namespace_name, job.key.name)};
 }

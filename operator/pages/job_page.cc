@@ -85,6 +85,7 @@ Element cost_fact(const JobStatus& status) {
 Element key_figures(const JobStatus& status) {
   const StepStatus* steps = steps_of(status);
   const PlanStatus* plan = plan_in_use(status);
+  const auto dollars = present_dollars_per_hour(status);
   const auto speed = measured_tokens_per_second(status);
   const auto of_plan = speed_over_plan(status);
   Element facts("dl", {{"class", "facts"}});
@@ -93,8 +94,8 @@ Element key_figures(const JobStatus& status) {
                  of_plan && status.plan
                      ? fmt::format("{} of the plan's {}", percent(*of_plan), counted(status.plan->tokens_per_second))
                      : ""));
-  facts.add(fact("GPUs", plan == nullptr ? "0" : counted(plan->total_gpus),
-                 plan == nullptr ? "" : money(plan->cost_per_hour) + " per hour"));
+  facts.add(
+      fact("GPUs", plan == nullptr ? "0" : counted(plan->total_gpus), dollars ? money(*dollars) + " per hour" : ""));
   facts.add(cost_fact(status));
   facts.add(fact("Loss", steps == nullptr ? kNothing : fmt::format("{:.4g}", steps->loss),
                  steps == nullptr ? "" : fmt::format("{:.4g} at first", steps->first_loss)));

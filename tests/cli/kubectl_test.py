@@ -53,9 +53,9 @@ STATUS = {
     ],
     "plan": {"generation": 2, "hash": "abc", "configMap": "demo-plan", "totalGpus": 4,
              "gpus": [{"pool": "us-west1-b/nvidia-tesla-t4/spot", "gpus": 4}],
-             "estimate": {"iterationSeconds": "1", "tokensPerSecond": 10000, "costPerIteration": "0.001", "costPerHour": "0.88"}},
+             "estimate": {"iterationSeconds": "1", "tokensPerSecond": 10000, "costPerIteration": "0.001", "costPerHour": "0.99"}},
     "progress": {"step": 100, "totalSteps": 400, "loss": "2.5", "firstLoss": "5.5", "tokensPerSecond": 8000, "tokens": 1200000,
-                 "stepsLost": 1, "dollarsSpent": "0.12", "lastCheckpointStep": 50, "elapsedSeconds": "300",
+                 "stepsLost": 1, "dollarsSpent": "0.12", "dollarsPerHour": "0.88", "lastCheckpointStep": 50, "elapsedSeconds": "300",
                  "usefulSeconds": "270", "lostSeconds": {"starting": "20", "rescaling": "10"}},
     "rescales": [{"time": "2026-11-26T03:10:00Z", "reason": "NodePreempted", "message": "Node b is taken back.", "fromGeneration": 1,
                   "toGeneration": 2, "fromGpus": 8, "toGpus": 4, "seconds": "2.5", "stoppedSeconds": "0.5", "stepsLost": 1}],
@@ -211,11 +211,12 @@ class Kubectl(ProgramTest):
         self.assertEqual(row.split(), ["demo", "Running", "4", "100/400", "7.5", "min", "8,000", "80", "%", "90", "%", "0.88", "$0.12"])
 
     def test_a_job_without_gpus_costs_nothing_and_the_sum_leaves_it_out(self):
-        suspended = {**STATUS, "state": "Suspended",
+        progress = {name: value for name, value in STATUS["progress"].items() if name != "dollarsPerHour"}
+        suspended = {**STATUS, "state": "Suspended", "progress": progress,
                      "conditions": [{"type": "Suspended", "status": "True", "reason": "Suspended", "message": "It is suspended."}]}
         self.answer("jobs.json", {"kind": "List", "items": [job(), job("other", suspended)]})
         done = self.sailor("top")
-        self.assertRegex(done.stdout, r"other +Suspended +- +100/400 .* - +\$0.12\n")
+        self.assertRegex(done.stdout, r"other +Suspended +- +100/400 +- +- +- +90 % +- +\$0.12\n")
         self.assertTrue(done.stdout.endswith("\n2 jobs, 4 GPUs, $0.88 per hour\n"), done.stdout)
 
     def test_top_of_all_namespaces_names_them(self):

@@ -9,11 +9,11 @@ const status = `{"status": {
   "observedGeneration": 1, "state": "Running", "reason": "Training", "restarts": 1, "startTime": "2025-06-01T12:00:00Z",
   "conditions": [{"type": "Running", "status": "True", "reason": "Training", "message": "Step 120 of 600.",
     "lastTransitionTime": "2025-06-01T12:00:05Z", "observedGeneration": 1}],
-  "plan": {"generation": 3, "hash": "00c0ffee00c0ffee", "configMap": "shown-plan", "totalGpus": 6,
+  "gpus": 6, "plan": {"generation": 3, "hash": "00c0ffee00c0ffee", "configMap": "shown-plan", "totalGpus": 6,
     "gpus": [{"pool": "us-central1-a/nvidia-l4/ondemand", "gpus": 2}, {"pool": "us-west1-b/nvidia-tesla-t4/spot", "gpus": 4}],
-    "estimate": {"iterationSeconds": "0.08", "tokensPerSecond": 51200, "costPerIteration": "0.0001", "costPerHour": "4.5"}},
+    "estimate": {"iterationSeconds": "0.08", "tokensPerSecond": 51200, "costPerIteration": "0.0001", "costPerHour": "3.9"}},
   "progress": {"step": 120, "totalSteps": 600, "completion": "120/600", "firstLoss": "5.61", "loss": "2.34", "tokensPerSecond": 48123, "tokens": 491520,
-    "stepsLost": 1, "furthestStep": 120, "usefulSeconds": "290.5", "elapsedSeconds": "300.0", "dollarsSpent": "0.012", "lastCheckpointStep": 100, "time": "2025-06-01T12:05:00Z"},
+    "stepsLost": 1, "furthestStep": 120, "usefulSeconds": "290.5", "elapsedSeconds": "300.0", "dollarsSpent": "0.012", "dollarsPerHour": "4.5", "lastCheckpointStep": 100, "time": "2025-06-01T12:05:00Z"},
   "rescales": [{"time": "2025-06-01T12:01:00Z", "reason": "NodePreempted", "fromGeneration": 2, "toGeneration": 3, "fromGpus": 8,
     "toGpus": 6, "seconds": "1.5", "stepsLost": 1}]}}`
 
@@ -46,6 +46,19 @@ func TestATableShowsStateGpusStepSpeedAndPrice(t *testing.T) {
 	}
 	if names := kubectl(t, "get", "sailor", "-o", "name"); !strings.Contains(names, "trainingjob.sailor.dev/shown") {
 		t.Errorf("the category sailor lists %q", names)
+	}
+}
+
+func TestAnEndedJobHoldsNoGpusAndHasNoPricePerHour(t *testing.T) {
+	create(t, "ended", "")
+	err := writeStatus(t, "ended", `{"status": {"state": "Complete", "reason": "Complete", "progress": {"completion": "600/600", "tokensPerSecond": 48123},
+  "plan": {"generation": 3, "totalGpus": 6, "estimate": {"costPerHour": "3.9"}}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := strings.Fields(kubectl(t, "get", "tj", "ended", "--no-headers"))
+	if got, want := strings.Join(row[:len(row)-1], " "), "ended Complete Complete 600/600 48123"; got != want {
+		t.Errorf("the row is %q, not %q", got, want)
 	}
 }
 

@@ -79,9 +79,11 @@ func describe(job trainingjob.Job) string {
 			parts = append(parts, fmt.Sprintf("%d tokens/s", progress.TokensPerSecond))
 		}
 	}
+	if rate := status.Progress.DollarsPerHour; rate != "" {
+		parts = append(parts, fmt.Sprintf("$%.2f/h", trainingjob.Decimal(rate)))
+	}
 	if plan := status.Plan; plan.Generation > 0 {
-		parts = append(parts, fmt.Sprintf("$%.2f/h", trainingjob.Decimal(plan.Estimate.CostPerHour)),
-			fmt.Sprintf("plan %d: %d GPUs (%s)", plan.Generation, plan.TotalGPUs, poolsOf(plan)))
+		parts = append(parts, fmt.Sprintf("plan %d: %d GPUs (%s)", plan.Generation, plan.TotalGPUs, poolsOf(plan)))
 	}
 	if planned := job.Condition("Planned"); !job.Is("Running") && planned.Status == "False" {
 		parts = append(parts, planned.Message)

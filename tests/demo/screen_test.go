@@ -12,9 +12,9 @@ func TestALineTellsStateStepLossSpeedPriceAndPools(t *testing.T) {
 	job := trainingjob.Job{Status: trainingjob.Status{
 		State:      "Running",
 		Conditions: []metav1.Condition{{Type: "Running", Status: metav1.ConditionTrue}},
-		Plan: trainingjob.Plan{Generation: 2, TotalGPUs: 3, Estimate: trainingjob.Estimate{CostPerHour: "1.234"},
+		Plan: trainingjob.Plan{Generation: 2, TotalGPUs: 3, Estimate: trainingjob.Estimate{CostPerHour: "9.87"},
 			GPUs: []trainingjob.PoolGPUs{{Pool: "us-west1-b/nvidia-tesla-t4/ondemand", GPUs: 1}, {Pool: "us-central1-b/nvidia-l4/spot", GPUs: 2}}},
-		Progress: trainingjob.Progress{Step: 7, TotalSteps: 9, Loss: "2.5", TokensPerSecond: 100},
+		Progress: trainingjob.Progress{Step: 7, TotalSteps: 9, Loss: "2.5", TokensPerSecond: 100, DollarsPerHour: "1.234"},
 	}}
 	want := "Running    step 7/9  loss 2.500  100 tokens/s  $1.23/h  plan 2: 3 GPUs (1 t4 us-west1-b, 2 l4 us-central1-b spot)"
 	if line := describe(job); line != want {

@@ -72,6 +72,7 @@ type Progress struct {
 	Tokens             int64  `json:"tokens"`
 	StepsLost          int64  `json:"stepsLost"`
 	DollarsSpent       string `json:"dollarsSpent"`
+	DollarsPerHour     string `json:"dollarsPerHour"`
 	LastCheckpointStep int64  `json:"lastCheckpointStep"`
 }
 

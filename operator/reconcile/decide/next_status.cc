@@ -77,6 +77,7 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
     status.plan = before.plan;
   }
   status.progress = progress_status(observation, record);
+  if (status.has_ended() && status.progress) status.progress->dollars_per_hour = 0;  // its last pods are being removed
   status.rescales = rescales_status(observation, record);
   if (status.has_ended()) end_history(status.rescales);
   if (observation.job.spec) set_unused_pools(status, *observation.job.spec, *observation.cluster);

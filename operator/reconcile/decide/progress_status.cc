@@ -36,7 +36,7 @@ void count_dollars(const Observation& observation, const std::optional<JobProgre
   }
   const double traffic = record.summary.traffic_cost_per_iteration * static_cast<double>(steps);
   status.traffic_dollars += traffic;
-  status.dollars_spent += dollars_per_hour(observation) * *passed / 3600 + traffic;
+  status.dollars_spent += gpu_dollars_per_hour(observation) * *passed / 3600 + traffic;
   status.saved_dollars += saved_dollars_per_hour(observation) * *passed / 3600;
 }
 
@@ -103,6 +103,7 @@ std::optional<ProgressStatus> progress_status(const Observation& observation,
   count_dollars(observation, progress, *record, status);
   count_goodput(observation, progress, last, status);
   count_lost_time(observation, progress, status);
+  status.dollars_per_hour = dollars_per_hour(observation);
   status.time = observation.now;
   if (observation.job.spec) status.total_steps = observation.job.spec->training.steps;
   if (!progress) return status;
