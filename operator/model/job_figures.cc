@@ -1,18 +1,13 @@
 #include "operator/model/job_figures.h"
 
 namespace sailor {
-namespace {
-
-bool has_stopped(const JobStatus& status) { return status.has_ended() || status.is_true(ConditionType::kSuspended); }
-
-}  // namespace
 
 const StepStatus* steps_of(const JobStatus& status) {
   return status.progress && status.progress->newest ? &*status.progress->newest : nullptr;
 }
 
 const PlanStatus* plan_in_use(const JobStatus& status) {
-  return status.plan && !has_stopped(status) ? &*status.plan : nullptr;
+  return status.plan && !status.has_stopped() ? &*status.plan : nullptr;
 }
 
 const ConditionStatus* main_condition(const JobStatus& status) {
@@ -56,7 +51,7 @@ std::optional<double> speed_over_plan(const JobStatus& status) {
 }
 
 std::optional<double> present_dollars_per_hour(const JobStatus& status) {
-  if (!status.progress || status.progress->dollars_per_hour <= 0 || has_stopped(status)) return {};
+  if (!status.progress || status.progress->dollars_per_hour <= 0 || status.has_stopped()) return {};
   return status.progress->dollars_per_hour;
 }
 

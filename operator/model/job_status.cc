@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "operator/model/job_figures.h"
-
 namespace sailor {
 namespace {
 
@@ -258,6 +256,8 @@ bool JobStatus::is_true(ConditionType type) const {
 
 bool JobStatus::has_ended() const { return is_true(ConditionType::kComplete) || is_true(ConditionType::kFailed); }
 
+bool JobStatus::has_stopped() const { return has_ended() || is_true(ConditionType::kSuspended); }
+
 JobStatus job_status_from_json(const Json& json) {
   JobStatus status;
   status.observed_spec_generation = integer_at(json, {"observedGeneration"});
@@ -284,7 +284,7 @@ Json to_json(const JobStatus& status) {
                {"restarts", status.restarts}};
   if (status.start_time) json["startTime"] = to_rfc3339(*status.start_time);
   if (status.completion_time) json["completionTime"] = to_rfc3339(*status.completion_time);
-  if (const PlanStatus* plan = plan_in_use(status)) json["gpus"] = plan->total_gpus;
+  if (status.plan && !status.has_stopped()) json["gpus"] = status.plan->total_gpus;
   if (status.plan) json["plan"] = plan_json(*status.plan);
   if (status.progress) json["progress"] = progress_json(*status.progress);
   for (const RescaleStatus& rescale : status.rescales) json["rescales"].push_back(rescale_json(rescale));

@@ -120,7 +120,8 @@ struct JobStatus {
 
   [[nodiscard]] const ConditionStatus* find(ConditionType type) const;  // null: the status has no such condition
   [[nodiscard]] bool is_true(ConditionType type) const;
-  [[nodiscard]] bool has_ended() const;  // complete or failed
+  [[nodiscard]] bool has_ended() const;    // complete or failed
+  [[nodiscard]] bool has_stopped() const;  // has ended, or is suspended: it holds no GPUs
 };
 
 // A missing or damaged field gets its default value; parsing never fails.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/model/parse_number.h"
 
 namespace sailor {
@@ -72,10 +74,28 @@ bool SchedulingRules::affinity_matches(const NodeView& node) const {
          std::ranges::any_of(affinity_terms_, [&](const Json& term) { return matches_affinity_term(node, term); });
 }
 
+const Taint* SchedulingRules::find_untolerated(const NodeView& node) const {
+  const auto found =
+      std::ranges::find_if(node.taints, [&](const Taint& taint) { return keeps_pods_away(taint) && !tolerate(taint); });
+  return found == node.taints.end() ? nullptr : &*found;
+}
+
 bool SchedulingRules::accept(const NodeView& node) const {
-  const bool are_tolerated =
-      std::ranges::all_of(node.taints, [&](const Taint& taint) { return !keeps_pods_away(taint) || tolerate(taint); });
-  return node.has_labels(selector_) && are_tolerated && affinity_matches(node);
+  return node.has_labels(selector_) && find_untolerated(node) == nullptr && affinity_matches(node);
+}
+
+std::string SchedulingRules::obstacle(const NodeView& node) const {
+  for (const auto& selected : selector_) {
+    if (!node.has_labels({selected})) {
+      return fmt::format("without the label {}={}, which the nodeSelector of the job's podTemplate asks for",
+                         selected.first, selected.second);
+    }
+  }
+  if (const Taint* taint = find_untolerated(node)) {
+    return fmt::format("with the taint {}{}{}:{}, which the job's podTemplate does not tolerate", taint->key,
+                       taint->value.empty() ? "" : "=", taint->value, taint->effect);
+  }
+  return affinity_matches(node) ? "" : "that the node affinity of the job's podTemplate excludes";
 }
 
 bool SchedulingRules::accept_future_node(const Labels& labels) const {

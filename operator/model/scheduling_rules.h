@@ -18,7 +18,9 @@ class SchedulingRules {
   friend bool operator==(const SchedulingRules&, const SchedulingRules&) = default;
 
   [[nodiscard]] bool accept(const NodeView& node) const;
-  // The same for a node that does not exist yet: only the labels that are known to be on it count, and it has no taints
+  // Says which nodes are not accepted, as in "with the taint a=b:NoSchedule, which ...". Empty: the node is accepted.
+  [[nodiscard]] std::string obstacle(const NodeView& node) const;
+  // accept() for a node that does not exist yet: only the labels that are known to be on it count, and it has no taints
   // but those that every trainer pod tolerates.
   [[nodiscard]] bool accept_future_node(const Labels& labels) const;
 
@@ -31,6 +33,7 @@ class SchedulingRules {
     friend bool operator==(const Toleration&, const Toleration&) = default;
   };
   [[nodiscard]] bool tolerate(const Taint& taint) const;
+  [[nodiscard]] const Taint* find_untolerated(const NodeView& node) const;  // null: all taints are tolerated
   [[nodiscard]] bool affinity_matches(const NodeView& node) const;
 
   std::vector<Toleration> tolerations_;

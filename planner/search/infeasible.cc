@@ -85,8 +85,12 @@ std::string joined(const std::vector<Accelerator>& names) {
 
 std::string what_was_asked(const ResourceSpec& resources) {
   std::string text;
-  if (!resources.accelerators.empty()) text += " of accelerators " + joined(resources.accelerators);
-  if (!resources.zones.empty()) text += fmt::format(" in the {} zones of resources.zones", resources.zones.size());
+  if (!resources.accelerators.empty()) {
+    text += fmt::format(" of accelerator{} {}", resources.accelerators.size() == 1 ? "" : "s",
+                        joined(resources.accelerators));
+  }
+  if (resources.zones.size() == 1) text += fmt::format(" in zone {} of resources.zones", resources.zones.front().str());
+  if (resources.zones.size() > 1) text += fmt::format(" in the {} zones of resources.zones", resources.zones.size());
   if (resources.provisioning == ProvisioningPolicy::kSpot) text += " on spot nodes";
   if (resources.provisioning == ProvisioningPolicy::kOnDemand) text += " on on-demand nodes";
   return text;
@@ -105,14 +109,15 @@ Result<void> check_accelerators(const JobSpec& job, const ClusterState& cluster,
 Result<void> check_free_gpus(const JobSpec& job, const ClusterState& cluster, int available) {
   const int needed = std::max(1, job.resources.min_gpus);
   if (cluster.free_gpus() == 0) {
-    return tl::unexpected(infeasible(fmt::format(
-        "minGpus is {} and none of the cluster's pools has a free GPU; add nodes or wait for some", needed)));
+    return tl::unexpected(
+        infeasible(fmt::format("minGpus is {} and no GPU is free for the job; add nodes or wait for some", needed)));
   }
   if (available == 0) {
-    return tl::unexpected(infeasible(
-        fmt::format("minGpus is {}, and of GPUs{} none is free ({} others are, in all {} pools of the cluster); "
-                    "add nodes or widen spec.resources",
-                    needed, what_was_asked(job.resources), cluster.free_gpus(), cluster.pools.size())));
+    return tl::unexpected(
+        infeasible(fmt::format("minGpus is {}, and of GPUs{} none is free ({} {}); add nodes or widen "
+                               "spec.resources",
+                               needed, what_was_asked(job.resources), counted(cluster.free_gpus(), "other"),
+                               cluster.free_gpus() == 1 ? "is" : "are")));
   }
   if (available < needed) {
     return tl::unexpected(infeasible(fmt::format(

@@ -36,7 +36,7 @@ class NoPlan(ProgramTest):
         return sailor("plan", "-f", job, "--cluster", cluster, *flags)
 
     def test_without_gpus_it_says_to_add_nodes(self):
-        self.assert_refused(self.ask(nodes=0), 3, "none of the cluster's pools has a free GPU", "add nodes")
+        self.assert_refused(self.ask(nodes=0), 3, "no GPU is free for the job", "add nodes")
 
     def test_too_few_gpus_are_counted(self):
         self.assert_refused(self.ask(resources="{minGpus: 16}"), 3, "minGpus is 16 and 8 GPUs", "8 too few",

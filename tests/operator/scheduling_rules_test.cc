@@ -10,8 +10,11 @@
 namespace sailor::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 NodeView node(std::map<std::string, std::string> labels, std::vector<Taint> taints = {}) {
@@ -22,7 +25,11 @@ NodeView node(std::map<std::string, std::string> labels, std::vector<Taint> tain
   return view;
 }
 
-bool accepts(const char* pod_spec, const NodeView& view) { return SchedulingRules(Json::parse(pod_spec)).accept(view); }
+bool accepts(const char* pod_spec, const NodeView& view) {
+  const SchedulingRules rules(Json::parse(pod_spec));
+  EXPECT_EQ(rules.accept(view), rules.obstacle(view).empty());
+  return rules.accept(view);
+}
 
 bool accepts_label(const char* requirement, const char* value) {
   const std::string spec =
@@ -70,16 +77,19 @@ TEST(Rules, FutureNodeIsKnownByTheLabelsOfItsPool) {
 
 class NodesOfAJob : public JobOnTwoNodes {
  protected:
-  void add_v100(const std::string& name) {
-    world.add_node(name, 2);
+  void change_node(const std::string& name, const std::function<void(Json&)>& change) {
     Json node = world.api_server.find("nodes", name);
-    node["metadata"]["labels"][kGkeAcceleratorLabel] = "nvidia-tesla-v100";
+    change(node);
     world.api_server.put("/api/v1/nodes", node);
   }
+  void add_v100(const std::string& name) {
+    world.add_node(name, 2);
+    change_node(name, [](Json& node) { node["metadata"]["labels"][kGkeAcceleratorLabel] = "nvidia-tesla-v100"; });
+  }
   void taint(const std::string& name) {
-    Json here = world.api_server.find("nodes", name);
-    here["spec"]["taints"] = Json::array({{{"key", "team"}, {"value", "x"}, {"effect", "NoSchedule"}}});
-    world.api_server.put("/api/v1/nodes", here);
+    change_node(name, [](Json& node) {
+      node["spec"]["taints"] = Json::array({{{"key", "team"}, {"value", "x"}, {"effect", "NoSchedule"}}});
+    });
   }
 };
 
@@ -107,6 +117,33 @@ TEST_F(NodesOfAJob, TemplatesNodeSelectorCountsInCapacity) {
   world.add_job({{"podTemplate", {{"spec", {{"nodeSelector", {{"team", "x"}}}}}}}});
   world.settle();
   EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForCapacity"));
+}
+
+TEST_F(NodesOfAJob, JobThatWaitsSaysWhatExcludesTheFreeGpus) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) world.add_node(name, 2);
+  taint("a");
+  change_node("b", [](Json& node) { node["spec"]["unschedulable"] = true; });
+  change_node("c", [](Json& node) { node["status"]["conditions"][0]["status"] = "False"; });
+  change_node("d", [](Json& node) { node["metadata"]["labels"]["team"] = "y"; });
+  world.preempt("e");
+  change_node("e", [](Json& node) { node["status"]["allocatable"][kGpuResource] = "4"; });
+  world.add_job({{"podTemplate", {{"spec", {{"nodeSelector", {{"team", "x"}}}}}}}});
+  change_node("a", [](Json& node) { node["metadata"]["labels"]["team"] = "x"; });
+  world.settle();
+  EXPECT_THAT(world.condition("Planned"),
+              AllOf(StartsWith("False WaitingForCapacity"), HasSubstr("The job cannot use 12 free GPUs: "),
+                    HasSubstr("4 on nodes that are about to be terminated"), HasSubstr("2 on cordoned nodes"),
+                    HasSubstr("2 on nodes that are not ready"),
+                    HasSubstr("2 on nodes without the label team=x, which the nodeSelector of the job's podTemplate"),
+                    HasSubstr("2 on nodes with the taint team=x:NoSchedule, which the job's podTemplate does not")));
+}
+
+TEST_F(NodesOfAJob, GpusOfPoolsThatTheJobDoesNotAllowNeedNoReason) {
+  world.add_node("a", 2);
+  world.add_job({{"resources", {{"zones", {"us-east1-b"}}}}});
+  world.settle();
+  EXPECT_THAT(world.condition("Planned"),
+              AllOf(StartsWith("False WaitingForCapacity"), Not(HasSubstr("The job cannot use"))));
 }
 
 TEST_F(NodesOfAJob, GpusWithoutKernelsAreNoCapacity) {

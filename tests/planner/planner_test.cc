@@ -45,9 +45,11 @@ TEST(Planner, WithoutGpusItSaysHowManyAreNeeded) {
   EXPECT_THAT(complaint(a_job().min_gpus(4), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
               HasSubstr("minGpus is 4 and 2 GPUs are free, 2 too few"));
   EXPECT_THAT(complaint(a_job().accelerators({"nvidia-h100-80gb"}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
-              HasSubstr("of GPUs of accelerators nvidia-h100-80gb none is free (2 others are, in all 1 pools"));
+              HasSubstr("of GPUs of accelerator nvidia-h100-80gb none is free (2 others are)"));
+  EXPECT_THAT(complaint(a_job().zones({"us-east1-b"}), a_cluster().pool(kZone, "nvidia-l4", 1, 1)),
+              HasSubstr("of GPUs in zone us-east1-b of resources.zones none is free (1 other is)"));
   EXPECT_THAT(complaint(a_job(), a_cluster().pool(kZone, "nvidia-l4", 0, 2)),
-              HasSubstr("minGpus is 1 and none of the cluster's pools has a free GPU"));
+              HasSubstr("minGpus is 1 and no GPU is free for the job"));
 }
 
 TEST(Planner, AModelThatIsTooLargeIsRefusedWithWhatIsMissing) {

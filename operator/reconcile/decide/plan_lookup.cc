@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "operator/reconcile/decide/excluded_gpus.h"
 #include "operator/reconcile/decide/job_outlook.h"
 #include "operator/reconcile/decide/quota.h"
 #include "operator/reconcile/decide/running_plan.h"
@@ -170,7 +171,9 @@ Condition no_plan(const Observation& observation, const Error& error, const Clus
   int free = 0;
   for (const Pool& pool : cluster.pools) free += resources.allows(pool.key) ? pool.free_gpus() : 0;
   const bool lacks_gpus = free < resources.min_gpus;
-  return no(lacks_gpus ? Reason::kWaitingForCapacity : Reason::kPlanInfeasible, error.message);
+  const std::string excluded = excluded_gpus_text(observation);
+  return no(lacks_gpus ? Reason::kWaitingForCapacity : Reason::kPlanInfeasible,
+            fmt::format("{}{}{}", error.message, excluded.empty() ? "" : ". ", excluded));
 }
 
 Condition no_plan(const Observation& observation, const PlanAnswer& answer) {

@@ -53,7 +53,8 @@ PolicyResult ask_planner(const PlanLookup& lookup);
 // Returns the condition Planned of a job for which the planner has not answered yet.
 Condition planning();
 
-// Returns the condition Planned with the reason why there is no plan.
+// Returns the condition Planned with the reason why there is no plan, and with the free GPUs that the job cannot use.
+// The message does not end with a full stop.
 Condition no_plan(const Observation& observation, const Error& error, const ClusterState& cluster);
 Condition no_plan(const Observation& observation, const PlanAnswer& answer);
 

@@ -49,7 +49,10 @@ PolicyResult start_new_plan(const Observation& observation, const GenerationReco
   }
   PolicyResult result = await_start(observation, start);
   Condition& planned = result.conditions[ConditionType::kPlanned];
-  if (planned.reason != Reason::kPlanning) planned.message += " " + saving_message(observation, record);
+  if (planned.reason != Reason::kPlanning) {
+    planned.message +=
+        fmt::format("{} {}", planned.message.ends_with('.') ? "" : ".", saving_message(observation, record));
+  }
   return result;
 }
 
