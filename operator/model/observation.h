@@ -35,6 +35,8 @@ struct JobView {
   std::string priority_class;  // the name of its PriorityClass; empty: none
   JobPriority priority;
   Result<JobSpec> spec = JobSpec{};
+  // Why the spec is invalid, if the job is to be suspended all the same: `spec` is then spec_to_suspend().
+  std::string spec_fault;
   kube::Json pod_template;  // null: the spec has no podTemplate
   JobStatus status;         // the status that was written last
 };

@@ -148,6 +148,15 @@ double saved_dollars_per_hour(const Observation& observation) {
   return sum;
 }
 
+bool any_worker_trains(const Observation& observation) {
+  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
+    const AgentView* agent = find_agent(observation, pod);
+    return pod.is_ours && !pod.has_ended() && agent != nullptr && agent->answers() &&
+           std::ranges::any_of(agent->report->workers,
+                               [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kTraining; });
+  });
+}
+
 bool trains(const Observation& observation, const Generation& generation) {
   if (!generation.is_committed() || generation.releases_gpus) return false;
   const auto trains_it = [&](const WorkerReport& worker) {

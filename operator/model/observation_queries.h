@@ -40,6 +40,9 @@ bool is_occupied(const Observation& observation, const GenerationRecord& record,
 // so.
 bool trains(const Observation& observation, const Generation& generation);
 
+// Returns whether a worker of the job trains, in any generation.
+bool any_worker_trains(const Observation& observation);
+
 // Returns the UID of the node that the pod of this name runs on, or "" if the pod or the node does not exist.
 std::string node_uid_of_pod(const Observation& observation, const std::string& pod);
 

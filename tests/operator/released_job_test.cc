@@ -56,6 +56,50 @@ TEST_F(ReleasedJob, JobThatIsCreatedSuspendedHasNothingToResume) {
   EXPECT_THAT(world.condition("Suspended"), HasSubstr("set it to false to start the job"));
 }
 
+TEST_F(ReleasedJob, JobWithAnInvalidSpecSavesItsStateAndIsSuspended) {
+  for (const Json& mistake : {Json{{"resources", {{"minGpus", 4}, {"maxGpus", 2}}}},
+                              Json{{"training", {{"globalBatchSize", 16}, {"sequenceLength", 32}, {"steps", -1}}}}}) {
+    World here;
+    here.add_node("a", 2);
+    here.add_job({{"checkpoint", kCheckpoint}});
+    here.settle();
+    const Assignment trained = here.sent.back();
+    here.change_job([&](Json& job) { job["spec"].update(mistake); });
+    here.settle();
+    ASSERT_THAT(here.condition("Planned"), StartsWith("False InvalidSpec"));
+    ASSERT_THAT(here.pods(), SizeIs(1)) << "it trains on";
+    EXPECT_EQ(here.state(), "Running");
+    EXPECT_EQ(here.status()["reason"], "InvalidSpec");
+    EXPECT_THAT(here.condition("Running"), StartsWith("True"));
+    here.sent.clear();
+    here.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+    EXPECT_TRUE(needs_agents(here.api_server.find("trainingjobs", "job"))) << "its state is still to be saved";
+    here.settle();
+    EXPECT_EQ(here.state(), "Suspended");
+    EXPECT_THAT(here.pods(), IsEmpty());
+    EXPECT_THAT(here.condition("Suspended"), HasSubstr("The spec is invalid; change it before"));
+    ASSERT_THAT(here.sent, SizeIs(1));
+    EXPECT_TRUE(here.sent[0].releases_gpus);
+    EXPECT_EQ(here.sent[0].training, trained.training);
+    EXPECT_EQ(here.sent[0].checkpoint, trained.checkpoint);
+    here.change_job([](Json& job) { job["spec"]["suspend"] = false; });
+    here.settle();
+    EXPECT_THAT(here.condition("Planned"), StartsWith("False InvalidSpec"));
+    EXPECT_THAT(here.pods(), IsEmpty());
+  }
+}
+
+TEST_F(ReleasedJob, JobOfWhichNothingCanBeReadIsSuspendedWithoutSaving) {
+  start();
+  world.change_job([](Json& job) {
+    job["spec"]["model"] = {{"name", "unknown"}};
+    job["spec"]["suspend"] = true;
+  });
+  world.settle();
+  EXPECT_EQ(world.state(), "Suspended");
+  EXPECT_THAT(world.pods(), IsEmpty());
+}
+
 TEST_F(ReleasedJob, PodsAreRemovedAfterALimitAlthoughTheStateIsNotSaved) {
   start();
   world.agents_hang = true;

@@ -67,16 +67,6 @@ std::string problem_of_workers(const Observation& observation) {
   return {};
 }
 
-// Returns whether a worker trains, in any generation.
-bool any_worker_trains(const Observation& observation) {
-  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
-    const AgentView* agent = find_agent(observation, pod);
-    return pod.is_ours && !pod.has_ended() && agent != nullptr && agent->answers() &&
-           std::ranges::any_of(agent->report->workers,
-                               [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kTraining; });
-  });
-}
-
 Condition degraded(const Observation& observation, const GenerationRecord& record, bool trains_newest) {
   if (!record.last_failure.empty() && !trains_newest) {
     return yes(Reason::kTrainerFailed, fmt::format("Restart {}: {}", record.restarts, record.last_failure));

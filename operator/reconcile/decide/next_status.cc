@@ -170,6 +170,8 @@ StateSummary summary_of(const Conditions& conditions) {
   const bool has_no_plan =
       plan == Reason::kWaitingForCapacity || plan == Reason::kWaitingForQuota || plan == Reason::kPlanInfeasible;
   if (has_no_plan && !is_true(conditions, kRunning)) return about(kWaitingState, kPlanned);
+  const bool is_invalid = plan == Reason::kInvalidSpec || plan == Reason::kInvalidRecord;
+  if (is_invalid && is_true(conditions, kRunning)) return about("Running", kPlanned);
   // Nodes may take minutes to come, and nothing else happens to the job until they do.
   const bool waits_for_nodes = condition_of(conditions, kPodsReady).reason == Reason::kWaitingForNodes;
   if (waits_for_nodes && is_true(conditions, kRunning)) return about("Running", kPodsReady);

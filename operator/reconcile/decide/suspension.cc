@@ -18,6 +18,14 @@ std::string when_resumed(const Observation& observation, bool is_being_saved) {
   return has_checkpoint ? "resume from the last checkpoint" : "begin again, because the job has no checkpoint yet";
 }
 
+std::string message_of(const Observation& observation, bool is_being_saved) {
+  if (const std::string& fault = observation.job.spec_fault; !fault.empty()) {
+    return fmt::format("spec.suspend is true. The spec is invalid; change it before you set suspend to false: {}",
+                       fault);
+  }
+  return fmt::format("spec.suspend is true; set it to false to {}.", when_resumed(observation, is_being_saved));
+}
+
 // Begins a generation that releases the GPUs, unless the newest one does, and drives it forward.
 PolicyResult release(const Observation& observation, const GenerationRecord& record) {
   PolicyResult result;
@@ -41,9 +49,9 @@ bool may_still_save(const Observation& observation, const GenerationRecord& reco
 bool is_saving(const JobStatus& status) {
   const ConditionStatus* suspended = status.find(ConditionType::kSuspended);
   if (suspended == nullptr) return false;
-  // kNotSuspended means that no decision has been made since the spec has changed.
+  // The last two mean that no decision has been made since the spec has changed.
   const Reason reason = suspended->condition.reason;
-  return reason == Reason::kSaving || reason == Reason::kNotSuspended;
+  return reason == Reason::kSaving || reason == Reason::kNotSuspended || reason == Reason::kInvalidSpec;
 }
 
 }  // namespace
@@ -62,8 +70,7 @@ std::optional<PolicyResult> suspend_job(const Observation& observation) {
     if (!waits) remove_pod(result, pod);
   }
   using enum ConditionType;
-  const std::string message =
-      fmt::format("spec.suspend is true; set it to false to {}.", when_resumed(observation, waits));
+  const std::string message = message_of(observation, waits);
   set_conditions(result, {kPlanned, kPodsReady, kRunning, kRescaling, kDegraded, kComplete, kFailed},
                  no(Reason::kSuspended, message));
   result.conditions[kSuspended] =

@@ -14,6 +14,7 @@
 #include "operator/model/orphan.h"
 #include "operator/model/record_object.h"
 #include "operator/reconcile/observe/pod_view.h"
+#include "operator/reconcile/observe/spec_to_suspend.h"
 
 namespace sailor {
 namespace {
@@ -250,6 +251,12 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   observation.settings = settings_;
   observation.job = job_view(*object, jobs_);
   read_record(observation);
+  if (auto& spec = observation.job.spec; !spec && kube::bool_at(*object, {"spec", "suspend"})) {
+    if (auto known = spec_to_suspend(*object, observation.record, sources_.read_job)) {
+      observation.job.spec_fault = spec.error().message;
+      spec = *std::move(known);
+    }
+  }
   read_plan_map(observation);
   for (const kube::Object& pod : caches_.pods.tagged(job_tag(key))) {
     PodView& view = observation.pods.emplace_back(pod_view(*pod, observation.job.uid));
