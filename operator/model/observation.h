@@ -32,6 +32,7 @@ struct JobView {
   std::int64_t spec_generation = 0;  // the metadata.generation of the TrainingJob; see record.h
   bool is_deleting = false;
   Time created;
+  std::string managed_by;      // spec.managedBy, also of a spec that is invalid; empty: this operator runs the job
   std::string priority_class;  // the name of its PriorityClass; empty: none
   JobPriority priority;
   Result<JobSpec> spec = JobSpec{};

@@ -266,6 +266,14 @@ TEST_F(LifeOfJob, JobOfAnotherControllerIsNotTouched) {
   EXPECT_EQ(world.api_server.writes, 0);
 }
 
+TEST_F(LifeOfJob, AJobOfAnotherControllerIsLeftToItAlsoIfItsSpecIsInvalid) {
+  start({{"managedBy", "example.com/queue"}, {"resources", {{"minGpus", 4}, {"maxGpus", 2}}}});
+  EXPECT_TRUE(world.status().empty()) << world.status().dump(1);
+  world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+  world.settle();
+  EXPECT_TRUE(world.status().empty());
+}
+
 TEST_F(LifeOfJob, ElasticityOffKeepsThePlanAndWaitsForItsGpus) {
   start({{"elasticity", {{"mode", "Off"}}}});
   world.remove_node("b");

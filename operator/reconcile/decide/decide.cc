@@ -71,9 +71,8 @@ const std::optional<GenerationRecord>& newest_record(const Observation& observat
 }  // namespace
 
 Decision decide(const Observation& observation) {
-  const bool is_managed_elsewhere = observation.job.spec && !observation.job.spec->managed_by.empty();
   // The garbage collector removes the objects that a deleted job owns.
-  if (observation.job.is_deleting || is_managed_elsewhere) return {};
+  if (observation.job.is_deleting || !observation.job.managed_by.empty()) return {};
   if (observation.job.status.has_ended()) return clean_up_ended_job(observation);
   PolicyResult result = first_result(observation);
   store_imported_record(result, observation);

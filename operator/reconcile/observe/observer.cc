@@ -29,6 +29,7 @@ JobView job_view(const Json& object, const JobIndex& jobs) {
   view.spec_generation = kube::integer_at(object, {"metadata", "generation"});
   view.is_deleting = kube::is_deleting(object);
   view.created = kube::created_at(object);
+  view.managed_by = kube::text_at(object, {"spec", "managedBy"});
   view.priority_class = priority_class_of(object);
   view.spec = jobs.spec_of(object);
   if (const Json* pod_template = kube::find_at(object, {"spec", "podTemplate"})) view.pod_template = *pod_template;
