@@ -159,8 +159,7 @@ std::string describe_jobs(const std::vector<JobInCluster>& jobs, bool with_names
 std::string explain_job(const JobInCluster& job, const std::optional<Plan>& plan, Time now) {
   const JobStatus& status = job.status;
   const ConditionStatus* main = main_condition(status);
-  std::string text = fmt::format("Job       {}: {}\n", to_string(job.key),
-                                 status.state.empty() ? "not seen by an operator yet" : status.state);
+  std::string text = fmt::format("Job       {}: {}\n", to_string(job.key), state_text(job));
   if (main != nullptr) text += fmt::format("Now       {}\n", with_time(*main, now));
   text += warnings_of(status);
   text += fmt::format("Steps     {}\nSpeed     {}\nCost      {}\nTime      {}\n", steps_line(status),

@@ -31,19 +31,18 @@ struct Sums {
   double elapsed_seconds = 0;
 };
 
-std::string state_of(const JobStatus& status) { return status.state.empty() ? "not seen yet" : status.state; }
-
 // The state, and its reason unless the job just trains.
-std::string state_with_reason(const JobStatus& status) {
+std::string state_with_reason(const JobInCluster& job) {
+  const JobStatus& status = job.status;
   const bool is_usual =
       status.reason.empty() || status.reason == to_string(Reason::kTraining) || status.reason == status.state;
-  return is_usual ? state_of(status) : fmt::format("{}: {}", state_of(status), status.reason);
+  return is_usual ? state_text(job) : fmt::format("{}: {}", state_text(job), status.reason);
 }
 
 Sums sums_of(const std::vector<JobInCluster>& jobs) {
   Sums sums;
   for (const JobInCluster& job : jobs) {
-    ++sums.jobs[state_of(job.status)];
+    ++sums.jobs[state_text(job)];
     if (const PlanStatus* plan = plan_in_use(job.status)) sums.gpus += plan->total_gpus;
     sums.dollars_per_hour += present_dollars_per_hour(job.status).value_or(0);
     if (!job.status.progress) continue;
@@ -81,7 +80,7 @@ Row row_of(const JobInCluster& job) {
   const auto total = total_steps(status);
   const std::string step = steps == nullptr ? "0" : counted(steps->step);
   return {
-      .cells = {to_string(job.key), state_with_reason(status), plan == nullptr ? kNothing : counted(plan->total_gpus),
+      .cells = {to_string(job.key), state_with_reason(job), plan == nullptr ? kNothing : counted(plan->total_gpus),
                 total ? fmt::format("{} of {}", step, counted(*total)) : step,
                 text_or_nothing(time_left(status), report::duration),
                 text_or_nothing(measured_tokens_per_second(status), [](std::int64_t speed) { return counted(speed); }),

@@ -51,10 +51,10 @@ const char* colour_of(const JobStatus& status) {
                                                                                              : "verdict neutral";
 }
 
-Element verdict(const JobStatus& status, Time now) {
-  const std::string state = status.state.empty() ? "No operator has seen this job yet" : status.state;
+Element verdict(const JobInCluster& job, Time now) {
+  const JobStatus& status = job.status;
   Element section("section");
-  section.add(Element("p").add(Element("span", {{"class", colour_of(status)}}).text(state)));
+  section.add(Element("p").add(Element("span", {{"class", colour_of(status)}}).text(state_text(job))));
   if (const ConditionStatus* main = main_condition(status)) {
     const std::string since = main->last_transition
                                   ? fmt::format(" (for {})", seconds_text(seconds_between(*main->last_transition, now)))
@@ -296,7 +296,7 @@ std::string job_page(const ShownJob& view, Time now) {
   const JobStatus& status = view.job.status;
   Element content("main");
   content.add(Element("p").add(Element("a", {{"href", "../../"}}).text("All jobs")));
-  content.add(Element("h1").text(name)).add(verdict(status, now)).add(key_figures(status));
+  content.add(Element("h1").text(name)).add(verdict(view.job, now)).add(key_figures(status));
   content.add(obstacles_section(view, now));
   if (status.progress) content.add(time_section(*status.progress)).add(money_section(*status.progress));
   content.add(plan_section(view));

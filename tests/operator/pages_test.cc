@@ -130,7 +130,7 @@ TEST(FleetPage, ShowsEachJobWithALinkToItsPageThatWorksBehindAPrefix) {
   const std::string page = fleet_page({{a_job("llama", running_status()), a_job("next", {})}, a_cluster()}, kNow);
   EXPECT_THAT(page, HasSubstr(R"(<a href="jobs/team/llama">team/llama</a>)"));
   EXPECT_THAT(text_of(page), AllOf(HasSubstr("Running"), HasSubstr("100 of 400"), HasSubstr("80 %"), HasSubstr("75 %"),
-                                   HasSubstr("not seen yet")));
+                                   HasSubstr("not seen by an operator yet")));
 }
 
 TEST(FleetPage, SumsTheGpusAndPricesOfJobsThatHoldGpusOnly) {
@@ -193,7 +193,7 @@ TEST(JobPage, ShowsNoPlanOfAJobThatHoldsNoGpus) {
   kube::Json status = running_status();
   status["conditions"] = kube::Json::array({condition("Suspended", "Suspended", "")});
   EXPECT_THAT(page_text({a_job("llama", status), a_record(3), a_cluster()}), HasSubstr("no plan that holds GPUs"));
-  EXPECT_THAT(page_text({a_job("new", {}), {}, {}}), HasSubstr("No operator has seen this job yet"));
+  EXPECT_THAT(page_text({a_job("new", {}), {}, {}}), HasSubstr("not seen by an operator yet"));
 }
 
 TEST(JobPage, NamesTheNodesAndPoolsThatHoldTheJobBack) {
