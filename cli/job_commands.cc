@@ -16,10 +16,16 @@ namespace {
 constexpr const char* kJobs = "trainingjobs.sailor.dev";
 constexpr int kMostPods = 4096;  // whose logs are followed; kubectl's own limit is five
 
-Result<JobInCluster> read_job_in_cluster(const JobArguments& arguments) {
+Result<kube::Object> read_job(const JobArguments& arguments) {
   const auto objects = Kubectl(arguments.kubectl).get({kJobs, arguments.job});
   if (!objects) return tl::unexpected(objects.error());
-  return job_in_cluster(*objects->front());
+  return objects->front();
+}
+
+Result<JobInCluster> read_job_in_cluster(const JobArguments& arguments) {
+  const auto object = read_job(arguments);
+  if (!object) return tl::unexpected(object.error());
+  return job_in_cluster(**object);
 }
 
 // Returns the plan that the operator shows in a ConfigMap. Without it, or without the right to read it, a job is
@@ -40,6 +46,17 @@ Result<void> set_suspended(const JobArguments& arguments, bool suspended, std::o
   if (!said) return tl::unexpected(said.error());
   out << *said;
   return {};
+}
+
+// Warns if the suspended job will not continue where it was.
+void warn_of_lost_state(const JobArguments& arguments, std::ostream& out) {
+  const auto object = read_job(arguments);
+  if (!object || job_in_cluster(**object).status.has_ended()) return;
+  if (!kube::text_at(**object, {"spec", "checkpoint", "path"}).empty()) return;
+  out << fmt::format(
+      "Warning: job {} has no spec.checkpoint.path, so its state is not saved, and it begins again at step 0 when it "
+      "is resumed.\n",
+      arguments.job);
 }
 
 }  // namespace
@@ -81,15 +98,19 @@ Result<void> run_history(const JobArguments& arguments, std::ostream& out) {
 
 Result<void> run_logs(const JobArguments& arguments, std::ostream& out) {
   const Kubectl kubectl(arguments.kubectl);
-  // Of a job that does not exist, kubectl finds no pods, which is no error to it.
-  if (const auto job = read_job_in_cluster(arguments); !job) return tl::unexpected(job.error());
-  std::vector<std::string> words{"logs",
-                                 fmt::format("--selector={}={}", kJobNameLabel, arguments.job),
-                                 fmt::format("--container={}", kTrainerContainer),
-                                 "--prefix",
-                                 "--timestamps",
-                                 "--tail=-1",
-                                 fmt::format("--max-log-requests={}", kMostPods)};
+  // Without pods, kubectl prints nothing and counts that as success, even if the job does not exist.
+  const auto job = read_job_in_cluster(arguments);
+  if (!job) return tl::unexpected(job.error());
+  const std::string of_job = fmt::format("--selector={}={}", kJobNameLabel, short_job_name(arguments.job));
+  const auto pods = kubectl.get({"pods", of_job});
+  if (!pods) return tl::unexpected(pods.error());
+  if (pods->empty()) {
+    out << explain_missing_pods(*job, system_time());
+    return {};
+  }
+  std::vector<std::string> words{
+      "logs",         of_job,      fmt::format("--container={}", kTrainerContainer), "--prefix",
+      "--timestamps", "--tail=-1", fmt::format("--max-log-requests={}", kMostPods)};
   if (arguments.follow) {
     words.emplace_back("--follow");
     return tl::unexpected(kubectl.become(words));
@@ -101,7 +122,9 @@ Result<void> run_logs(const JobArguments& arguments, std::ostream& out) {
 }
 
 Result<void> run_suspend(const JobArguments& arguments, std::ostream& out) {
-  return set_suspended(arguments, true, out);
+  auto done = set_suspended(arguments, true, out);
+  if (done) warn_of_lost_state(arguments, out);
+  return done;
 }
 
 Result<void> run_resume(const JobArguments& arguments, std::ostream& out) {

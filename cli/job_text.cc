@@ -176,6 +176,12 @@ std::string explain_job(const JobInCluster& job, const std::optional<Plan>& plan
   return text;
 }
 
+std::string explain_missing_pods(const JobInCluster& job, Time now) {
+  const ConditionStatus* main = main_condition(job.status);
+  return fmt::format("Job {} has no pods, so it has no logs. It is {}.{}\n", to_string(job.key), state_text(job),
+                     main == nullptr ? "" : " " + with_time(*main, now));
+}
+
 std::string describe_history(const JobInCluster& job) {
   std::vector<std::vector<std::string>> rows{
       {"TIME", "PLAN", "GPUS", "TOOK", "STOPPED", "LOST STEPS", "REASON", "MESSAGE"}};

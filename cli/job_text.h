@@ -18,6 +18,9 @@ std::string describe_jobs(const std::vector<JobInCluster>& jobs, bool with_names
 // known.
 std::string explain_job(const JobInCluster& job, const std::optional<Plan>& plan, Time now);
 
+// Says that the job has no pods, and why.
+std::string explain_missing_pods(const JobInCluster& job, Time now);
+
 // One row for each change of plan, the oldest first.
 std::string describe_history(const JobInCluster& job);
 

@@ -20,6 +20,7 @@
 #include "cli/render.h"
 #include "cli/replay.h"
 #include "cli/terminal_progress.h"
+#include "core/manifest/rules.h"
 #include "core/model/execution_model.h"
 
 namespace {
@@ -285,6 +286,7 @@ void add_job_commands(CLI::App& app, sailor::cli::JobArguments& arguments) {
     const bool is_top = std::string_view(one.name) == "top";
     command->add_option("job", arguments.job, is_top ? "name of a job (default: all)" : "name of the job")
         ->required(!is_top)
+        ->check(CLI::Validator([](std::string& name) { return sailor::object_name(name); }, ""))
         ->type_name("JOB");
     if (is_top) command->add_flag("-A,--all-namespaces", arguments.all_namespaces, "the jobs of all namespaces");
     if (std::string_view(one.name) == "logs") command->add_flag("-f,--follow", arguments.follow, "go on until Ctrl-C");

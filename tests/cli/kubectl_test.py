@@ -7,6 +7,7 @@ tests/e2e runs them with a real cluster.
 import json
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import unittest
@@ -34,6 +35,7 @@ case "$*" in
   *"get resourceflavors"*) cat "$FAKE_KUBECTL/flavors.json" ;;
   *"get workloadpriorityclasses"*) echo '{"kind": "List", "items": []}' ;;
   *"get workloads"*) cat "$FAKE_KUBECTL/workloads.json" ;;
+  *"get pods --selector"*) cat "$FAKE_KUBECTL/selected.json" ;;
   *"get pods --all-namespaces"*) cat "$FAKE_KUBECTL/pods.json" 2> /dev/null || forbidden ;;
   *"get pods"*) echo '{"kind": "List", "items": []}' ;;
   *"get modelprofiles"*) echo '{"kind": "List", "items": []}' ;;
@@ -137,6 +139,7 @@ class Kubectl(ProgramTest):
         self.answer("jobs.json", {"kind": "List", "items": [job()]})
         self.answer("plan.json", {"kind": "ConfigMap", "data": {"plan.json": json.dumps(PLAN)}})
         self.answer("logs", LOGS)
+        self.answer("selected.json", {"kind": "List", "items": [pod("demo", "demo-uid", "n", 4)]})
         for kind in ("records", "network", "operators", "priorities", "localqueues", "clusterqueues", "flavors", "workloads"):
             self.answer(f"{kind}.json", {"kind": "List", "items": []})
         self.answer("pools.json", {"kind": "List", "items": [POOL]})
@@ -279,12 +282,49 @@ class Kubectl(ProgramTest):
         lines = self.sailor("logs", "demo").stdout.splitlines()
         self.assertEqual([line.split()[-1] for line in lines], ["first", "second", "third", "fourth"])
 
+    def test_logs_of_a_job_without_pods_say_why_there_are_none(self):
+        waiting = {"state": "Waiting", "conditions": [{"type": "Planned", "status": "False", "reason": "WaitingForCapacity",
+                                                       "message": "no GPU is free."}]}
+        self.answer("jobs.json", job(status=waiting))
+        self.answer("selected.json", {"kind": "List", "items": []})
+        for flags in ([], ["--follow"]):
+            done = self.sailor("logs", "demo", *flags)
+            self.assertEqual((done.returncode, done.stdout), (
+                0, "Job team/demo has no pods, so it has no logs. It is Waiting. WaitingForCapacity: no GPU is free.\n"))
+
+    def test_logs_of_a_job_with_a_long_name_are_found_by_the_label_of_its_pods(self):
+        self.answer("jobs.json", job("a" * 60))
+        self.assertIn("first", self.sailor("logs", "a" * 60).stdout)
+        selectors = re.findall(r"job-name=(\S+)", "\n".join(self.calls()))
+        self.assertEqual({len(name) for name in selectors}, {48}, "pods have a label with the shortened name")
+
     def test_suspend_and_resume_set_the_field(self):
+        self.answer("jobs.json", {**job(), "spec": {"checkpoint": {"path": "/checkpoints"}}})
         self.assertEqual(self.sailor("suspend", "demo", "-n", "team").stdout, "trainingjob.sailor.dev/demo patched\n")
         self.assertEqual(self.sailor("resume", "demo", "--context", "gke").returncode, 0)
-        suspend, resume = self.calls()
+        suspend, _, resume = self.calls()
         self.assertIn('--namespace=team patch trainingjobs.sailor.dev demo --type=merge --patch={"spec":{"suspend":true}}', suspend)
         self.assertIn('--context=gke patch trainingjobs.sailor.dev demo --type=merge --patch={"spec":{"suspend":false}}', resume)
+
+    def test_suspend_warns_if_the_job_will_begin_again_because_it_has_no_checkpoint(self):
+        self.answer("jobs.json", job())
+        done = self.sailor("suspend", "demo")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"patched\nWarning: job demo has no spec.checkpoint.path, .* begins again at step 0 when")
+        ended = [{"type": "Complete", "status": "True", "reason": "Complete", "message": "All steps are done."}]
+        self.answer("jobs.json", job(status={**STATUS, "conditions": ended}))
+        self.assertNotIn("Warning", self.sailor("suspend", "demo").stdout)
+
+    def test_a_job_of_another_controller_is_said_to_be_left_to_it(self):
+        self.answer("jobs.json", {**job(status={}), "spec": {"managedBy": "kueue.x-k8s.io/multikueue"}})
+        self.assertIn("left to the controller kueue.x-k8s.io/multikueue, which spec.managedBy names",
+                      self.sailor("explain", "demo").stdout)
+
+    def test_what_is_no_name_of_a_job_is_a_usage_error(self):
+        for command in ("top", "explain", "history", "logs", "suspend", "resume"):
+            for name in ("Demo", "a/b", "", "-.-"):
+                self.assert_refused(self.sailor(command, "--", name), 2, "is invalid: expected a name", f"sailor {command} --help")
+        self.assertFalse((self.home / "calls").exists(), "kubectl is not asked")
 
     def test_what_kubectl_says_is_the_error(self):
         self.assert_refused(self.sailor("explain", "missing"), 2, "kubectl get trainingjobs.sailor.dev missing", "not found")
