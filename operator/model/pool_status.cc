@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
 #include "operator/model/unused_pools.h"
 
 namespace sailor {
@@ -21,6 +22,27 @@ std::string message_about(const ClusterView& view, const PoolDeclaration& declar
   const auto other = view.pools.find(declared.key);
   if (other == view.pools.end()) return {};  // the GpuPool is newer than the view
   return fmt::format("GpuPool {} declares the same pool. Delete one of the two.", other->second.name);
+}
+
+// Says that nodes of the pool do not have the GPUs that its spec states; empty: all have them.
+std::string contradiction_of_nodes(const ClusterView& view, const PoolDeclaration& declared) {
+  const NodeView* first = nullptr;
+  int nodes = 0;
+  int others = 0;
+  for (const NodeView& node : view.nodes) {
+    if (node.pool != declared.key) continue;
+    ++nodes;
+    if (node.gpus == declared.gpus_per_node) continue;
+    ++others;
+    if (first == nullptr) first = &node;
+  }
+  if (first == nullptr) return {};
+  const std::string share = nodes == 1 ? "" : fmt::format(" ({} of {} nodes differ)", others, nodes);
+  return fmt::format(
+      "spec.gpusPerNode is {}, but node {} has {}{}. Plans count on gpusPerNode for nodes that do not exist yet. "
+      "Correct "
+      "it, or find out why the nodes have another number.",
+      declared.gpus_per_node, first->name, counted(first->gpus, "GPU"), share);
 }
 
 void add_history(PoolStatus& status, const PoolHistories& histories, const PoolDeclaration& declared) {
@@ -43,6 +65,7 @@ PoolStatus status_of(const PoolStatusInput& input, const std::map<PoolKey, PoolU
   status.is_list_price = kube::find_at(gpu_pool, {"spec", "pricePerGpuHour"}) == nullptr;
   if (is_in_use(view, *declared)) {
     status.use = uses.at(declared->key);
+    status.message = contradiction_of_nodes(view, *declared);
     if (const auto found = view.awaited.find(declared->key); found != view.awaited.end())
       status.awaited = found->second;
     if (const auto found = view.refusals.find(declared->key); found != view.refusals.end())

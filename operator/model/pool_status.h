@@ -21,7 +21,7 @@ struct PoolStatus {
   std::optional<PoolRefusal> refusal;           // the last one that a record remembers
   std::optional<NodeHistory> history;           // absent: the pool has had no node that the operator used
   Seconds node_lifetime;                        // expected from the history; zero without one
-  std::string message;                          // why the operator does not use the pool; empty: it does
+  std::string message;                          // why the operator does not use the pool, or what its nodes contradict
   friend bool operator==(const PoolStatus&, const PoolStatus&) = default;
 };
 

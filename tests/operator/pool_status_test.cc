@@ -50,6 +50,10 @@ TEST_F(PoolStatuses, ShowReadyNodesGpusAndPrice) {
                                            {"gpus", gpus(7, 3, 4)},
                                            {"pricePerGpuHour", "0.125"},
                                            {"priceSource", "Spec"},
+                                           {"message",
+                                            "spec.gpusPerNode is 2, but node b has 1 GPU (2 of 3 nodes differ). Plans "
+                                            "count on gpusPerNode for nodes that do not exist yet. Correct it, or find "
+                                            "out why the nodes have another number."},
                                            {"expectedNodeLifetimeHours", "24"},
                                            {"history",
                                             {{"time", to_rfc3339(world.now)},
@@ -59,6 +63,21 @@ TEST_F(PoolStatuses, ShowReadyNodesGpusAndPrice) {
                                              {"arrivals", 1},
                                              {"nodeHours", 0},
                                              {"lastArrivalTime", to_rfc3339(world.now)}}}}));
+}
+
+TEST_F(PoolStatuses, NodesWithAnotherNumberOfGpusThanThePoolStatesAreNamed) {
+  world.add_pool("t4", {{"gpusPerNode", 4}});
+  world.add_node("a", 4);
+  world.write_pool_statuses();
+  EXPECT_FALSE(world.pool_status("t4").contains("message"));
+  world.add_node("b", 8);
+  world.write_pool_statuses();
+  EXPECT_THAT(kube::text_at(world.pool_status("t4"), {"message"}),
+              HasSubstr("spec.gpusPerNode is 4, but node b has 8 GPUs (1 of 2 nodes differ)"));
+  world.add_pool("t4", {{"gpusPerNode", 8}});
+  world.remove_node("a");
+  world.write_pool_statuses();
+  EXPECT_FALSE(world.pool_status("t4").contains("message"));
 }
 
 TEST_F(PoolStatuses, GpusOfNodesThatNoJobCanUseAreNotFree) {
