@@ -62,6 +62,16 @@ Time created_at(const Json& object) {
   return parse_rfc3339(text_at(object, {"metadata", "creationTimestamp"})).value_or(Time());
 }
 
+Time event_time(const Json& event) {
+  Time newest;
+  for (const std::string& text :
+       {text_at(event, {"firstTimestamp"}), text_at(event, {"lastTimestamp"}), text_at(event, {"eventTime"}),
+        text_at(event, {"series", "lastObservedTime"}), text_at(event, {"metadata", "creationTimestamp"})}) {
+    newest = std::max(newest, parse_rfc3339(text).value_or(Time()));
+  }
+  return newest;
+}
+
 bool is_deleting(const Json& object) { return find_at(object, {"metadata", "deletionTimestamp"}) != nullptr; }
 
 const Json* find_condition(const Json& object, std::string_view type) {

@@ -35,7 +35,9 @@ std::string version_of(const Json& object);  // metadata.resourceVersion
 std::string label_of(const Json& object, std::string_view label);
 std::string annotation_of(const Json& object, std::string_view annotation);
 bool is_deleting(const Json& object);
-Time created_at(const Json& object);                                    // Time(): the object does not say it
+Time created_at(const Json& object);  // Time(): the object does not say it
+// Returns when an Event was repeated last. Which of its fields says so depends on the library that wrote it.
+Time event_time(const Json& event);
 const Json* find_condition(const Json& object, std::string_view type);  // in status.conditions; null: it has none
 // Returns the UID of the object that controls this one, or "" if no object does.
 std::string controller_uid(const Json& object);

@@ -1,6 +1,5 @@
 #include "operator/model/scale_up.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/model/cut_text.h"
@@ -19,23 +18,12 @@ std::optional<ScaleUp::Outcome> outcome_of(const std::string& reason) {
   return std::nullopt;
 }
 
-// An Event that is repeated is updated. Which field says when depends on the library that wrote it.
-Time newest_time(const kube::Json& event) {
-  Time newest;
-  for (const std::string& text :
-       {text_at(event, {"firstTimestamp"}), text_at(event, {"lastTimestamp"}), text_at(event, {"eventTime"}),
-        text_at(event, {"series", "lastObservedTime"}), text_at(event, {"metadata", "creationTimestamp"})}) {
-    newest = std::max(newest, parse_rfc3339(text).value_or(Time()));
-  }
-  return newest;
-}
-
 }  // namespace
 
 std::optional<ScaleUp> scale_up_from(const kube::Json& event) {
   const auto outcome = outcome_of(text_at(event, {"reason"}));
   if (!outcome) return std::nullopt;
-  return ScaleUp{*outcome, cut_text(text_at(event, {"message"}), kLongestMessage), newest_time(event)};
+  return ScaleUp{*outcome, cut_text(text_at(event, {"message"}), kLongestMessage), kube::event_time(event)};
 }
 
 std::optional<ScaleUp> newer(std::optional<ScaleUp> one, std::optional<ScaleUp> other) {

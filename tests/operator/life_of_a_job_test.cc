@@ -1,4 +1,5 @@
 // The life of a job, whatever happens to it: decisions, applied to an API server in memory.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 namespace sailor::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -232,6 +234,37 @@ TEST_F(LifeOfJob, ASuspendedJobWithoutCheckpointSaysThatItWillBeginAgain) {
   world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
   world.settle();
   EXPECT_THAT(world.condition("Suspended"), HasSubstr("begin again at step 0, because the job has no checkpoint.path"));
+}
+
+TEST_F(LifeOfJob, APodWhoseVolumeCannotBeMountedWaitsForWhatItsKubeletSays) {
+  world.stuck_nodes.insert("a");
+  start();
+  Json pod = world.api_server.find("pods", world.pod_on("a"));
+  const auto say = [&](int times, const std::string& message) {
+    const Json object = {
+        {"kind", "Pod"}, {"namespace", "default"}, {"name", kube::name_of(pod)}, {"uid", pod["metadata"]["uid"]}};
+    world.api_server.put("/api/v1/namespaces/default/events",
+                         {{"metadata", {{"name", fmt::format("mount.{}", times)}, {"namespace", "default"}}},
+                          {"involvedObject", object},
+                          {"reason", "FailedMount"},
+                          {"message", message},
+                          {"lastTimestamp", fmt::format("2026-01-01T00:0{}:00Z", times)}});
+  };
+  const auto be_in_state = [&](const std::string& reason) {
+    pod["status"]["containerStatuses"] =
+        Json::array({{{"name", "trainer"}, {"state", {{"waiting", {{"reason", reason}}}}}}});
+    world.api_server.put("/api/v1/namespaces/default/pods", pod);
+    world.pass(std::chrono::seconds(2));
+    world.settle();
+  };
+  say(2, "secret \"token\" not found");
+  say(1, "an older problem");
+  be_in_state("ContainerCreating");
+  EXPECT_THAT(world.condition("PodsReady"),
+              HasSubstr("ContainerCreating. FailedMount at 2026-01-01T00:02:00Z: secret \"token\" not found"));
+  be_in_state("ErrImagePull");
+  EXPECT_THAT(world.condition("PodsReady"), AllOf(HasSubstr("ErrImagePull"), Not(HasSubstr("FailedMount"))))
+      << "its volumes are mounted";
 }
 
 // Nothing happens in the cluster meanwhile.

@@ -226,8 +226,9 @@ class PageRoutes : public ::testing::Test {
     return {500};
   }
   void fill(const std::vector<kube::Json>& jobs) {
-    for (kube::Store* store : {&caches.pods, &caches.foreign_pods, &caches.nodes, &caches.pools, &caches.profiles,
-                               &caches.priority_classes, &caches.records, &caches.plan_maps, &caches.scale_ups})
+    for (kube::Store* store :
+         {&caches.pods, &caches.foreign_pods, &caches.nodes, &caches.pools, &caches.profiles, &caches.priority_classes,
+          &caches.records, &caches.plan_maps, &caches.scale_ups, &caches.mount_failures})
       store->replace({});
     caches.jobs.replace(jobs);
   }

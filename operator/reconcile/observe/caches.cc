@@ -8,6 +8,7 @@
 #include "operator/model/node_labels.h"
 #include "operator/model/record_object.h"
 #include "operator/model/scale_up.h"
+#include "operator/reconcile/observe/pod_view.h"
 
 namespace sailor {
 namespace {
@@ -116,12 +117,20 @@ std::optional<Json> generation_shown(Json plan_map) {
   return without_managed_fields(without_plan(std::move(plan_map)));
 }
 
-// Reduces an Event of the autoscaler to what it says about which pod.
+// Reduces an Event to what it says about which pod.
 std::optional<Json> word_about_pod(Json event) {
-  if (kube::text_at(event, {"involvedObject", "kind"}) != "Pod" || !scale_up_from(event)) return std::nullopt;
+  if (kube::text_at(event, {"involvedObject", "kind"}) != "Pod") return std::nullopt;
   for (const char* field : {"source", "reportingComponent", "reportingInstance", "action", "related"})
     event.erase(field);
   return without_managed_fields(std::move(event));
+}
+
+std::optional<Json> word_of_autoscaler(Json event) {
+  return scale_up_from(event) ? word_about_pod(std::move(event)) : std::nullopt;
+}
+
+std::optional<Json> mount_failure(Json event) {
+  return kube::text_at(event, {"reason"}) == kMountFailure ? word_about_pod(std::move(event)) : std::nullopt;
 }
 
 std::vector<std::string> tags_of_record(const Json& record) {
@@ -155,12 +164,13 @@ Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
       profiles(without_managed_fields),
       records(without_managed_fields, tags_of_record),
       plan_maps(generation_shown),
-      scale_ups(word_about_pod, tags_of_event),
+      scale_ups(word_of_autoscaler, tags_of_event),
+      mount_failures(mount_failure, tags_of_event),
       workloads(without_managed_fields, tags_of_workload),
       flavors(without_managed_fields),
       queue_priorities(without_managed_fields) {
   if (!namespaces.empty()) {
-    for (kube::Store* store : {&jobs, &pods, &records, &plan_maps, &scale_ups, &workloads})
+    for (kube::Store* store : {&jobs, &pods, &records, &plan_maps, &scale_ups, &mount_failures, &workloads})
       store->expect_lists_of(namespaces);
   }
   if (has_queues) return;
@@ -169,7 +179,7 @@ Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
 
 bool Caches::are_synced() const {
   for (const kube::Store* store : {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records,
-                                   &plan_maps, &scale_ups, &workloads, &flavors, &queue_priorities}) {
+                                   &plan_maps, &scale_ups, &mount_failures, &workloads, &flavors, &queue_priorities}) {
     if (!store->is_synced()) return false;
   }
   return true;

@@ -1,9 +1,11 @@
 #include "operator/reconcile/observe/pod_view.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
 
+#include "core/model/cut_text.h"
 #include "core/model/parse_number.h"
 #include "core/protocol/exit_status.h"
 #include "operator/model/names.h"
@@ -13,6 +15,8 @@ namespace {
 
 using kube::Json;
 using kube::text_at;
+
+constexpr std::size_t kLongestMountFailure = 500;  // it may repeat the output of a driver
 
 PodPhase phase_of(const Json& pod) {
   const std::string phase = text_at(pod, {"status", "phase"});
@@ -89,6 +93,17 @@ PodView pod_view(const Json& pod, const std::string& job_uid) {
   view.created_for_generation = parse_number<std::int64_t>(kube::annotation_of(pod, kCreatedForAnnotation)).value_or(0);
   view.created = kube::created_at(pod);
   return view;
+}
+
+// A container that has another problem has its volumes.
+void note_mount_failures(PodView& pod, const std::vector<kube::Object>& events) {
+  const bool may_lack_volume = pod.waiting.empty() || pod.waiting.starts_with("ContainerCreating");
+  if (pod.phase != PodPhase::kPending || !may_lack_volume || events.empty()) return;
+  const auto newest =
+      std::ranges::max_element(events, {}, [](const kube::Object& event) { return kube::event_time(*event); });
+  pod.waiting += fmt::format("{}{} at {}: {}", pod.waiting.empty() ? "" : " ", kMountFailure,
+                             to_rfc3339(kube::event_time(**newest)),
+                             cut_text(text_at(**newest, {"message"}), kLongestMountFailure));
 }
 
 void note_end(PodView& pod, const AgentReport& report) {
