@@ -140,7 +140,8 @@ std::string holders_text(const std::vector<QuotaHolder>& holders) {
   std::string text;
   for (const QuotaHolder& holder : holders | std::views::take(kNamedHolders))
     text += fmt::format("{}{} by {}", text.empty() ? "; in use are " : ", ", holder.gpus, holder.name);
-  if (holders.size() > kNamedHolders) text += fmt::format(" and more by {} others", holders.size() - kNamedHolders);
+  const std::ptrdiff_t unnamed = std::ssize(holders) - std::ptrdiff_t{kNamedHolders};
+  if (unnamed > 0) text += fmt::format(" and more by {}", counted(unnamed, "other"));
   return text;
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
 #include "operator/render/pod.h"
 
 namespace sailor {
@@ -271,7 +272,8 @@ std::string Competition::holders_text() const {
                          : fmt::format("job {} (priority {})", to_string(rival->rank.key), rival->rank.priority);
     text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", gpus, name);
   }
-  if (all.size() > kNamedHolders) text += fmt::format(" and more by {} others", all.size() - kNamedHolders);
+  const std::ptrdiff_t unnamed = std::ssize(all) - std::ptrdiff_t{kNamedHolders};
+  if (unnamed > 0) text += fmt::format(" and more by {}", counted(unnamed, "other"));
   return text.empty() ? text : "GPUs that it may use are in use: " + text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/counted.h"
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/failed_job.h"
 #include "operator/reconcile/decide/next_generation.h"
@@ -88,8 +89,8 @@ PolicyResult restart(const Observation& observation, const TrainerFailure& failu
 
 PolicyResult fail_after_restarts(const Observation& observation, const TrainerFailure& failure) {
   return fail_job(observation, Reason::kTrainerFailed,
-                  fmt::format("Pod {} failed after {} restarts: {}", failure.pod, observation.record.value().restarts,
-                              failure.message));
+                  fmt::format("Pod {} failed after {}: {}", failure.pod,
+                              counted(observation.record.value().restarts, "restart"), failure.message));
 }
 
 bool may_restart(const Observation& observation) {
