@@ -52,6 +52,15 @@ TEST_F(StateAtRisk, WithoutACheckpointMeansTheBeginning) {
   EXPECT_THAT(degraded(), AllOf(HasSubstr("step 0"), HasSubstr("no checkpoint")));
 }
 
+TEST_F(StateAtRisk, OfAJobThatResumedAnotherMeansTheStateOfThatJob) {
+  world.change_job([](Json& job) {
+    job["spec"]["checkpoint"] = {{"path", "/checkpoints"}, {"resumeFrom", {{"job", "other"}}}};
+  });
+  reports_unsent("b", {.bytes = 3'000'000'000, .bytes_per_second = 100e6});
+  EXPECT_THAT(degraded(),
+              HasSubstr("begins again with the state of job other, because it has no checkpoint of its own"));
+}
+
 TEST_F(StateAtRisk, IsNotWhatArrivesInTime) {
   reports_unsent("b", {.bytes = 300'000'000, .bytes_per_second = 100e6});
   EXPECT_THAT(degraded(), Not(HasSubstr("StateAtRisk")));

@@ -40,7 +40,9 @@ bool is_late(const UnsentState& unsent, const GenerationRecord& record, Time now
 std::string where_it_continues(const Observation& observation) {
   const auto progress = newest_progress(observation);
   if (!progress || progress->last_checkpoint_step == 0) {
-    return "If it is lost, the job begins again at step 0, because it has no checkpoint.";
+    const auto& source = observation.job.spec->checkpoint.resume_from;
+    return fmt::format("If it is lost, the job begins again {}, because it has no checkpoint{}.",
+                       source ? "with the state of job " + source->job : "at step 0", source ? " of its own" : "");
   }
   return fmt::format("If it is lost, the job continues from the checkpoint of step {} and repeats all later steps.",
                      progress->last_checkpoint_step);
