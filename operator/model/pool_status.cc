@@ -40,8 +40,7 @@ std::string contradiction_of_nodes(const ClusterView& view, const PoolDeclaratio
   const std::string share = nodes == 1 ? "" : fmt::format(" ({} of {} nodes differ)", others, nodes);
   return fmt::format(
       "spec.gpusPerNode is {}, but node {} has {}{}. Plans count on gpusPerNode for nodes that do not exist yet. "
-      "Correct "
-      "it, or find out why the nodes have another number.",
+      "Correct it, or find out why the nodes have another number.",
       declared.gpus_per_node, first->name, counted(first->gpus, "GPU"), share);
 }
 

@@ -1,6 +1,7 @@
 #include "operator/reconcile/decide/excluded_gpus.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
