@@ -137,7 +137,6 @@ func TestOnlyTheOperatorsCertificateOpensAnAgent(t *testing.T) {
 // minutes, so another operator replaces it.
 func TestCredentialsAreReplacedWithoutAPauseOfTraining(t *testing.T) {
 	w := start(t, trainingjob.Small{Name: "rotated", Steps: trainingjob.Endless})
-	w.allow(8 * time.Minute)
 	before := w.untilTraining()
 	secret := w.credentials()
 	old := time.Now().Add(29 * 24 * time.Hour).Truncate(time.Second)
@@ -154,7 +153,7 @@ func TestCredentialsAreReplacedWithoutAPauseOfTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.killOperator(identity)
-	testcluster.Eventually(t, 5*time.Minute, "the operator to replace a certificate that is a day old", func(context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "the operator to replace a certificate that is a day old", func(context.Context) (bool, error) {
 		return certificateIn(t, w.credentials().Data["tls.crt"]).NotAfter.After(old), nil
 	})
 	pods, err := w.pods(w.ctx)
@@ -162,7 +161,7 @@ func TestCredentialsAreReplacedWithoutAPauseOfTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pod := range pods {
-		testcluster.Eventually(t, 5*time.Minute, "agent "+pod.Name+" to show the new certificate", func(ctx context.Context) (bool, error) {
+		testcluster.Eventually(t, oneChange, "agent "+pod.Name+" to show the new certificate", func(ctx context.Context) (bool, error) {
 			shown, err := shownCertificate(ctx, pod.Status.PodIP+":7070")
 			return err == nil && shown.NotAfter.After(old), err
 		})

@@ -93,7 +93,7 @@ func TestEveryPanelOfTheDashboardsShowsAJobThatLosesANode(t *testing.T) {
 	prometheus := prometheus(t)
 	w := start(t, trainingjob.Small{Name: "dashboards", Steps: trainingjob.Endless, Checkpoint: t.TempDir(), Extra: withLimits})
 	first := w.untilTraining()
-	testcluster.Eventually(t, time.Minute, "the first plan to be scraped", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "the first plan to be scraped", func(ctx context.Context) (bool, error) {
 		generation, _, err := prometheus.Value(ctx, fmt.Sprintf("sailor_job_generation{job_namespace=%q,job_name=%q}", w.namespace, w.job))
 		return generation == float64(first.Status.Plan.Generation), err
 	})
@@ -104,7 +104,7 @@ func TestEveryPanelOfTheDashboardsShowsAJobThatLosesANode(t *testing.T) {
 		return job.Status.Plan.Generation > first.Status.Plan.Generation && job.Is("Running") && !job.Is("Rescaling")
 	})
 	chosen := map[string]string{"namespace": w.namespace, "job": w.job}
-	testcluster.Eventually(t, 4*time.Minute, "every panel to show something", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "every panel to show something", func(ctx context.Context) (bool, error) {
 		view := dashboards.View{From: began, To: time.Now(), ScrapeInterval: scrapeInterval, Points: 200, Values: chosen}
 		empty, err := emptyQueries(ctx, prometheus, all, view)
 		if err == nil && len(empty) > 0 {
@@ -123,7 +123,7 @@ func TestUsefulAndLostSecondsAddUpToTheTimeOfTheJob(t *testing.T) {
 	of := func(metric string) string {
 		return fmt.Sprintf("sum(sailor_job_%s{job_namespace=%q,job_name=%q})", metric, w.namespace, w.job)
 	}
-	testcluster.Eventually(t, time.Minute, "twenty seconds of training", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "twenty seconds of training", func(ctx context.Context) (bool, error) {
 		useful, _, err := prometheus.Value(ctx, of("useful_seconds_total"))
 		return useful > 20, err
 	})

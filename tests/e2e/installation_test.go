@@ -93,7 +93,7 @@ func untilMoreSteps(t *testing.T, recorder *trainingjob.Recorder) {
 	t.Helper()
 	curve, _ := recorder.Curve()
 	now := curve.Last()
-	testcluster.Eventually(t, time.Minute, "the job to go on", func(context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "the job to go on", func(context.Context) (bool, error) {
 		curve, _ := recorder.Curve()
 		return curve.Last() > now+20, nil
 	})
@@ -127,7 +127,7 @@ func TestUpgradeRollbackAndUninstallLoseNoStepOfARunningJob(t *testing.T) {
 func (w *world) untilAnotherLeads(than string) (identity string) {
 	w.t.Helper()
 	began := time.Now()
-	testcluster.Eventually(w.t, time.Minute, "another process to lead", func(ctx context.Context) (found bool, err error) {
+	testcluster.Eventually(w.t, oneChange, "another process to lead", func(ctx context.Context) (found bool, err error) {
 		identity, err = leader(ctx)
 		return identity != "" && identity != than, err
 	})
@@ -143,7 +143,7 @@ func TestALeaderThatIsKilledLeadsAgainAndTheOtherReplicaTakesOverIfItHangs(t *te
 	helm(t, "upgrade", "sailor", chartFolder(t), "--reuse-values", "--set", "replicas=2", "--wait")
 	t.Cleanup(func() { helm(t, "rollback", "sailor", "--wait") })
 	first := ""
-	testcluster.Eventually(t, time.Minute, "one of two replicas to lead", func(ctx context.Context) (found bool, err error) {
+	testcluster.Eventually(t, oneChange, "one of two replicas to lead", func(ctx context.Context) (found bool, err error) {
 		pods, err := cluster.Kubernetes.CoreV1().Pods(installation.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=operator"})
 		if err != nil || len(pods.Items) != 2 { // those from before the upgrade are not gone yet
 			return false, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"sailor.dev/tests/cluster/testcluster"
 	"sailor.dev/tests/dashboards"
@@ -13,7 +12,7 @@ import (
 
 func eventuallyQuery(t *testing.T, prometheus dashboards.Prometheus, expression string, holds func(value float64, series int) bool) {
 	t.Helper()
-	testcluster.Eventually(t, 30*time.Second, expression, func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, expression, func(ctx context.Context) (bool, error) {
 		value, series, err := prometheus.Value(ctx, expression)
 		return err == nil && holds(value, series), err
 	})

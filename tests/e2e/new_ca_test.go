@@ -56,9 +56,9 @@ func (w *world) replaceCA() *x509.Certificate {
 
 func isOf(ca, certificate *x509.Certificate) bool { return certificate.CheckSignatureFrom(ca) == nil }
 
-func (w *world) untilAllPods(within time.Duration, what string, holds func(context.Context, corev1.Pod) (bool, error)) {
+func (w *world) untilAllPods(what string, holds func(context.Context, corev1.Pod) (bool, error)) {
 	w.t.Helper()
-	testcluster.Eventually(w.t, within, what, func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(w.t, oneChange, what, func(ctx context.Context) (bool, error) {
 		pods, err := w.pods(ctx)
 		if err != nil || len(pods) == 0 {
 			return false, err
@@ -91,7 +91,7 @@ func accepts(t *testing.T, pod corev1.Pod, pair credentials.Pair) bool {
 // untilAgentsShow waits until the agents of all pods have certificates of the CA.
 func (w *world) untilAgentsShow(ca *x509.Certificate) {
 	w.t.Helper()
-	w.untilAllPods(4*time.Minute, "all agents to have a certificate of the new CA", func(ctx context.Context, pod corev1.Pod) (bool, error) {
+	w.untilAllPods("all agents to have a certificate of the new CA", func(ctx context.Context, pod corev1.Pod) (bool, error) {
 		shown, err := shownCertificate(ctx, pod.Status.PodIP+":7070")
 		return err == nil && isOf(ca, shown), err
 	})
@@ -114,7 +114,7 @@ func operatorAddress(ctx context.Context) (string, error) {
 // untilTheOperatorShows waits until the operator answers agents with a certificate of the CA.
 func (w *world) untilTheOperatorShows(ca *x509.Certificate) {
 	w.t.Helper()
-	testcluster.Eventually(w.t, 2*time.Minute, "the operator to have a certificate of the CA", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(w.t, oneChange, "the operator to have a certificate of the CA", func(ctx context.Context) (bool, error) {
 		address, err := operatorAddress(ctx)
 		if err != nil {
 			return false, err
@@ -175,7 +175,6 @@ func (w *world) nodesByPod() map[string]string {
 // operator's certificate, which must be the older one. An operator that starts gives a job its certificate at once; others do so each day.
 func TestANewCaReplacesTheOldOneWhileAJobTrains(t *testing.T) {
 	w := start(t, trainingjob.Small{Name: "ca-replaced", Steps: trainingjob.Endless, Resources: "{minGpus: 4}"})
-	w.allow(12 * time.Minute)
 	before := w.untilTraining()
 	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, 50*time.Millisecond)
 	pods, first := w.nodesByPod(), w.credentials().Data
@@ -186,7 +185,7 @@ func TestANewCaReplacesTheOldOneWhileAJobTrains(t *testing.T) {
 	}
 
 	operator := w.operatorCertificate()
-	w.untilAllPods(4*time.Minute, "all agents to trust the new CA", func(_ context.Context, pod corev1.Pod) (bool, error) {
+	w.untilAllPods("all agents to trust the new CA", func(_ context.Context, pod corev1.Pod) (bool, error) {
 		return accepts(t, pod, operator), nil
 	})
 	if now := w.credentials().Data; !bytes.Equal(now["tls.crt"], first["tls.crt"]) || !bytes.HasSuffix(now["ca.crt"], first["ca.crt"]) {
@@ -222,10 +221,9 @@ func TestANewCaReplacesTheOldOneWhileAJobTrains(t *testing.T) {
 
 func TestALeakedCaIsDroppedAtOnce(t *testing.T) {
 	w := start(t, trainingjob.Small{Name: "ca-leaked", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t)})
-	w.allow(10 * time.Minute)
 	w.until("it is saved", func(job trainingjob.Job) bool { return trains(job, 0) && job.Status.Progress.LastCheckpointStep > 0 })
 	stolen := w.operatorCertificate()
-	w.untilAllPods(time.Minute, "all agents to accept a certificate of the CA", func(_ context.Context, pod corev1.Pod) (bool, error) {
+	w.untilAllPods("all agents to accept a certificate of the CA", func(_ context.Context, pod corev1.Pod) (bool, error) {
 		return accepts(t, pod, stolen), nil
 	})
 	stolenOfJob := w.jobsCertificate()
@@ -242,14 +240,14 @@ func TestALeakedCaIsDroppedAtOnce(t *testing.T) {
 	w.untilTheOperatorShows(current)
 	w.untilAgentsShow(current)
 	operator := w.operatorCertificate()
-	w.untilAllPods(time.Minute, "all agents to accept certificates of the new CA only", func(_ context.Context, pod corev1.Pod) (bool, error) {
+	w.untilAllPods("all agents to accept certificates of the new CA only", func(_ context.Context, pod corev1.Pod) (bool, error) {
 		return !accepts(t, pod, stolen) && accepts(t, pod, operator), nil
 	})
 	if w.mayGiveHints(stolenOfJob) || !w.mayGiveHints(w.jobsCertificate()) {
 		t.Error("the operator believes a job's certificate of the old CA, or refuses one of the new CA")
 	}
 	seen := w.present().Status.Progress.Step
-	after := w.untilWithin(3*time.Minute, "it trains on", func(job trainingjob.Job) bool {
+	after := w.until("it trains on", func(job trainingjob.Job) bool {
 		return job.Is("Running") && job.Status.Progress.Step > seen+20
 	})
 	t.Logf("the job has plan %d, lost %d steps in %d restarts", after.Status.Plan.Generation, after.Status.Progress.StepsLost, after.Status.Restarts)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"sailor.dev/tests/cluster/testcluster"
 	"sailor.dev/tests/trainingjob"
@@ -89,7 +88,7 @@ func TestAJobGrowsFromOneNodeToAllThatItsPoolMayHave(t *testing.T) {
 		return job.Condition("PodsReady").Reason == "WaitingForNodes" && job.Status.State == "Running" &&
 			contains(job.Condition("PodsReady").Message, "GpuPool l4-elastic")
 	})
-	testcluster.Eventually(t, time.Minute, "the pool to say what it is asked for", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "the pool to say what it is asked for", func(ctx context.Context) (bool, error) {
 		awaited, err := elasticL4.status(ctx, "awaitedNodes")
 		return awaited == "2", err
 	})
@@ -113,7 +112,7 @@ func TestAJobUsesThoseNewNodesThatTheCloudHas(t *testing.T) {
 		t.Errorf("%d steps were lost", grown.Status.Progress.StepsLost)
 	}
 	w.mustRunOnlyIn(elasticL4, 2)
-	testcluster.Eventually(t, time.Minute, "the pool to say what the cloud has said", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "the pool to say what the cloud has said", func(ctx context.Context) (bool, error) {
 		refusal, err := elasticL4.status(ctx, "lastRefusal.message")
 		return contains(refusal, "GCE out of resources"), err
 	})

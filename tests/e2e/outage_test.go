@@ -35,10 +35,8 @@ func apiServer(t *testing.T) int {
 // A job in several pods, and one in a single pod, which trains only while its lease is renewed.
 func TestJobsTrainOnWhileTheAPIServerIsAway(t *testing.T) {
 	alone := start(t, trainingjob.Small{Name: "alone", Steps: trainingjob.Endless, Resources: "{minGpus: 1, maxGpus: 1}", Checkpoint: temporaryFolder(t)})
-	alone.allow(6 * time.Minute)
 	alone.untilTraining()
 	spread := start(t, trainingjob.Small{Name: "spread", Steps: trainingjob.Endless, Resources: "{minGpus: 4, maxGpus: 4}"})
-	spread.allow(6 * time.Minute)
 	spread.untilTraining()
 
 	worlds := []*world{alone, spread}
@@ -58,14 +56,12 @@ func TestJobsTrainOnWhileTheAPIServerIsAway(t *testing.T) {
 	t.Cleanup(goesOn)
 	began := time.Now()
 	time.Sleep(outage)
-	ended := time.Now()
+	for _, recorder := range recorders { // longer than all these times, the jobs still train
+		untilMoreSteps(t, recorder)
+	}
+	t.Logf("the outage took %s", time.Since(began).Round(time.Second))
 	goesOn()
 	for i, w := range worlds {
-		steps := recorders[i].StepsBetween(ended.Add(-outage/5), ended)
-		t.Logf("job %s did %d steps in the last fifth of an outage of %s", w.job, steps, ended.Sub(began).Round(time.Second))
-		if steps < 10 {
-			t.Errorf("job %s did not train on", w.job)
-		}
 		seen := w.present().Status.Progress.Step
 		after := w.until("its operator reports steps again", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
 		if after.Status.Plan.Generation != before[i].Status.Plan.Generation || after.Status.Progress.StepsLost != 0 || after.Status.Restarts != 0 {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"sailor.dev/tests/browser"
 	"sailor.dev/tests/cluster/testcluster"
@@ -63,7 +62,7 @@ func TestTheStatusPageShowsARunningJobAndItsPlanAndForgetsItWithTheJob(t *testin
 	if _, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "delete", "tj", w.job); err != nil {
 		t.Fatal(err)
 	}
-	testcluster.Eventually(t, 30*time.Second, "the page goes with the job", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "the page goes with the job", func(ctx context.Context) (bool, error) {
 		status, _, err := page(ctx, path)
 		return status == http.StatusNotFound, err
 	})

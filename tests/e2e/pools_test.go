@@ -34,7 +34,7 @@ func TestPoolsShowTheirNodesAndGPUsAndNothingIsWrittenAtRest(t *testing.T) {
 	w.untilTraining()
 	shows := func(pool, want string) {
 		t.Helper()
-		testcluster.Eventually(t, time.Minute, "pool "+pool+" to show "+want, func(ctx context.Context) (bool, error) {
+		testcluster.Eventually(t, oneChange, "pool "+pool+" to show "+want, func(ctx context.Context) (bool, error) {
 			pools, err := fieldsOfPools(ctx, ".status.readyNodes", ".status.gpus.used", ".status.gpus.free", ".status.pricePerGpuHour")
 			return pools[pool] == want, err
 		})
@@ -74,7 +74,7 @@ func TestPoolsShowTheirNodesAndGPUsAndNothingIsWrittenAtRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows("l4-spot", "0 0 0 0.28")
-	testcluster.Eventually(t, time.Minute, "the history of pool l4-spot to count the loss", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "the history of pool l4-spot to count the loss", func(ctx context.Context) (bool, error) {
 		losses, err := lossesOf(ctx)
 		return losses > lossesBefore+0.5, err
 	})

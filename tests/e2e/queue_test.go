@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"sailor.dev/tests/cluster/config"
 	"sailor.dev/tests/cluster/testcluster"
@@ -89,7 +88,7 @@ func TestAJobInAQueueOfKueueGrowsAndShrinksWithItsQuota(t *testing.T) {
 		t.Errorf("%d steps were lost", after.Status.Progress.StepsLost)
 	}
 	low.delete()
-	testcluster.Eventually(t, time.Minute, "the Workloads to be gone", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "the Workloads to be gone", func(ctx context.Context) (bool, error) {
 		all, err := k.Workloads(ctx, low.namespace)
 		return len(all) == 0, err
 	})

@@ -20,7 +20,7 @@ var restricted = map[string]string{"pod-security.kubernetes.io/enforce": "restri
 func (w *world) untilRefused() string {
 	w.t.Helper()
 	job := w.until("it says that a pod is refused", func(job trainingjob.Job) bool { return job.Condition("PodsReady").Reason == "PodRefused" })
-	testcluster.Eventually(w.t, 10*time.Second, "the event of the refusal", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(w.t, oneChange, "the event of the refusal", func(ctx context.Context) (bool, error) {
 		events, err := cluster.Kubernetes.EventsV1().Events(w.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err

@@ -18,8 +18,8 @@ func TestAJobWhoseOperatorsAndAgentsAreKilledAndPausedLearnsWhatAnUndisturbedOne
 	stormy{
 		// Each agent that is killed is a failure of the trainer, and would end the job after ten of them.
 		job:    trainingjob.Small{Name: "signals", Steps: trainingjob.Endless, Optimizer: steadily, Extra: "  maxRestarts: 1000"},
-		events: int(signals), perEvent: 6 * time.Second, perStep: 300 * time.Millisecond,
-		settles:  3 * time.Minute, // the kubelet starts an operator that was killed often after minutes only
+		events: int(signals), perEvent: 6 * time.Second, perStep: time.Second,
+		settles:  oneChange, // the kubelet starts an operator that was killed often after minutes only
 		interval: trainingjob.ShortSteps,
 	}.run(t, func(w *world) func(trainingjob.Job) {
 		counts, err := storm.Signals{

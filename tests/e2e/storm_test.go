@@ -49,7 +49,7 @@ func TestAJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
 	options := storm.Options{Events: int(events), Seed: seed, Frozen: 8 * time.Second, Grace: 5 * time.Second, Longest: 2 * time.Second}
 	stormy{
 		job:    trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Optimizer: steadily},
-		events: int(events), perEvent: 6 * time.Second, perStep: 300 * time.Millisecond, settles: 2 * time.Minute, interval: trainingjob.ShortSteps,
+		events: int(events), perEvent: 6 * time.Second, perStep: time.Second, settles: oneChange, interval: trainingjob.ShortSteps,
 	}.run(t, func(w *world) func(trainingjob.Job) { return w.hitNodes(options, "") })
 }
 
@@ -69,7 +69,7 @@ func (s stormy) run(t *testing.T, disturb func(*world) func(after trainingjob.Jo
 	t.Helper()
 	s.job.Checkpoint = temporaryFolder(t)
 	w := start(t, s.job)
-	w.allow(time.Duration(s.events)*s.perEvent + 5*time.Minute)
+	w.allow(time.Duration(s.events)*s.perEvent + patience)
 	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, s.interval)
 	before := w.untilTraining()
 	check := disturb(w)
@@ -177,7 +177,7 @@ func (w *world) expectNoLeak(before storm.Process, gpus int) {
 	if after.Descriptors > before.Descriptors+descriptorsKept || float64(after.Resident) > memoryKept*float64(before.Resident) {
 		w.t.Errorf("the operator has more open files or memory than before the storm")
 	}
-	testcluster.Eventually(w.t, time.Minute, "one worker a GPU, and no more", func(context.Context) (bool, error) {
+	testcluster.Eventually(w.t, oneChange, "one worker a GPU, and no more", func(context.Context) (bool, error) {
 		workers := 0
 		for _, process := range w.processes("sailor-trainer") {
 			if process.Kind == "worker" {
@@ -218,7 +218,7 @@ func (w *world) finish() {
 func (s stormy) expectSameCurve(t *testing.T, curve trainingjob.Curve) {
 	t.Helper()
 	last := curve.Last()
-	calm, limit := s.job, time.Duration(last)*s.perStep+time.Minute
+	calm, limit := s.job, time.Duration(last)*s.perStep+oneChange
 	calm.Name, calm.Steps, calm.Checkpoint, calm.Resources = "calm", int(last), "", "{maxGpus: 1}"
 	w := start(t, calm)
 	w.allow(limit)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +18,7 @@ func contains(text, part string) bool { return strings.Contains(text, part) }
 
 // testContext is for what a test does before or after its job.
 func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), oneChange)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -68,7 +67,7 @@ func restoreNodes(ctx context.Context, t *testing.T) {
 			}
 		}
 	}
-	testcluster.Eventually(t, time.Minute, "all nodes to be ready", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(t, oneChange, "all nodes to be ready", func(ctx context.Context) (bool, error) {
 		ready, err := readyNodesByPool(ctx)
 		return maps.Equal(ready, poolSizes), err
 	})
@@ -76,7 +75,7 @@ func restoreNodes(ctx context.Context, t *testing.T) {
 
 func (w *world) untilNoPods() {
 	w.t.Helper()
-	testcluster.Eventually(w.t, time.Minute, "the job's pods to go", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(w.t, oneChange, "the job's pods to go", func(ctx context.Context) (bool, error) {
 		pods, err := w.pods(ctx)
 		return len(pods) == 0, err
 	})
@@ -84,7 +83,7 @@ func (w *world) untilNoPods() {
 
 func (w *world) untilNoPodRuns() {
 	w.t.Helper()
-	testcluster.Eventually(w.t, time.Minute, "the job's pods to end", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(w.t, oneChange, "the job's pods to end", func(ctx context.Context) (bool, error) {
 		pods, err := w.pods(ctx)
 		running := slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
 			return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
@@ -96,7 +95,7 @@ func (w *world) untilNoPodRuns() {
 // untilGone waits until the namespace has nothing of a kind but what Kubernetes puts into every namespace.
 func (w *world) untilGone(kind string) {
 	w.t.Helper()
-	testcluster.Eventually(w.t, time.Minute, "the job's "+kind+" to go", func(ctx context.Context) (bool, error) {
+	testcluster.Eventually(w.t, oneChange, "the job's "+kind+" to go", func(ctx context.Context) (bool, error) {
 		names, err := cluster.Kubectl(ctx, "-n", w.namespace, "get", kind, "-o", "name")
 		left := strings.Fields(strings.ReplaceAll(names, "configmap/kube-root-ca.crt", ""))
 		return len(left) == 0, err

@@ -128,16 +128,6 @@ func (r *Recorder) identify(ctx context.Context) error {
 	return nil
 }
 
-// StepsBetween counts the steps seen between these times.
-func (r *Recorder) StepsBetween(from, until time.Time) (steps int) {
-	for _, sample := range r.Samples() {
-		if !sample.Time.Before(from) && !sample.Time.After(until) {
-			steps++
-		}
-	}
-	return steps
-}
-
 func (r *Recorder) followPods(ctx context.Context) {
 	tick := time.NewTicker(lookForPods)
 	defer tick.Stop()

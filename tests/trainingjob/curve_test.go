@@ -71,11 +71,3 @@ func TestAnAgentThatHadRankZeroBeforeIsNotHeardAnyMore(t *testing.T) {
 		t.Errorf("it has seen the steps %v, not %v", steps, want)
 	}
 }
-
-func TestTheStepsBetweenTwoTimesAreCountedWithThoseAtTheEnds(t *testing.T) {
-	began := time.Now()
-	r := Recorder{samples: []Sample{{began, 1, 1}, {began.Add(time.Second), 1, 2}, {began.Add(2 * time.Second), 1, 3}}}
-	if steps := r.StepsBetween(began, began.Add(time.Second)); steps != 2 {
-		t.Errorf("%d steps, not 2", steps)
-	}
-}
