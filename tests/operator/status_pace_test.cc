@@ -30,7 +30,9 @@ std::chrono::milliseconds time_between_steps(std::size_t jobs) {
 
 TEST(StatusOfSteps, IsWrittenLessOftenIfThereAreManyJobs) {
   EXPECT_EQ(time_between_steps(0), std::chrono::seconds(2));
-  EXPECT_EQ(time_between_steps(100), std::chrono::seconds(2));
+  EXPECT_EQ(time_between_steps(20), std::chrono::seconds(2));
+  EXPECT_EQ(time_between_steps(100), std::chrono::seconds(10));
+  EXPECT_EQ(time_between_steps(500), std::chrono::seconds(10));
   EXPECT_EQ(time_between_steps(1000), std::chrono::seconds(20));
 }
 

@@ -18,11 +18,13 @@ namespace {
 
 using enum ConditionType;
 
-constexpr const char* kWaitingState = "Waiting";       // status.state of a job that waits for GPUs
-constexpr auto kStepsEvery = std::chrono::seconds(2);  // the least interval while the step changes
-// All jobs together write their steps at most every so often, so that a thousand of them do not keep the API server
-// busy.
-constexpr auto kStepsOfAnyJobEvery = std::chrono::milliseconds(20);
+constexpr const char* kWaitingState = "Waiting";  // status.state of a job that waits for GPUs
+// The interval while the step changes: a tenth of a second for each job that may use GPUs, within these limits. So up
+// to a hundred jobs together keep the API server busy with at most ten writes a second.
+constexpr auto kStepsEveryPerJob = std::chrono::milliseconds(100);
+constexpr auto kStepsOfFewJobsEvery = std::chrono::seconds(2);
+constexpr auto kStepsOfManyJobsEvery = std::chrono::seconds(10);
+constexpr auto kProgressEveryPerJob = std::chrono::milliseconds(20);  // the least; counts with more than 500 jobs
 constexpr std::size_t kLongestConditionMessage = 4096;  // of a condition, in bytes; Kubernetes refuses more than 32 KiB
 constexpr auto kWordsEvery = std::chrono::milliseconds(1000);  // the least interval while only words change
 constexpr auto kDollarsEvery = std::chrono::seconds(30);       // the interval while only the cost changes
@@ -101,8 +103,10 @@ bool is_equal_but_for_time(const ProgressStatus& one, const ProgressStatus& othe
 
 // Returns how often the job writes its progress. Each job that may use GPUs adds to the time.
 std::chrono::milliseconds progress_interval(const Observation& observation, bool has_new_step) {
-  const auto turn = kStepsOfAnyJobEvery * std::max<std::ptrdiff_t>(1, std::ssize(observation.rivals->all()));
-  return std::max<std::chrono::milliseconds>(has_new_step ? kStepsEvery : kDollarsEvery, turn);
+  const std::ptrdiff_t jobs = std::ssize(observation.rivals->all());
+  const auto steps_every =
+      std::clamp<std::chrono::milliseconds>(kStepsEveryPerJob * jobs, kStepsOfFewJobsEvery, kStepsOfManyJobsEvery);
+  return std::max<std::chrono::milliseconds>(has_new_step ? steps_every : kDollarsEvery, kProgressEveryPerJob * jobs);
 }
 
 // Returns whether to write the status. A change of the progress alone waits for an interval. Compares the statuses as
