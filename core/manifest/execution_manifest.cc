@@ -90,6 +90,9 @@ void read_memory(JsonReader& reader, MemoryOverheads& memory) {
   if (const auto context = number(reader, "contextGibibytes", kGibibytes)) memory.context = gibibytes(*context);
   read_number(reader, "bytesPerParameter", kPerParameter, memory.bytes_per_parameter);
   read_number(reader, "scoreMatrices", kPerParameter, memory.score_matrices);
+  read_choice<LogitsInMemory>(reader, "logits",
+                              {{{"Chunk", LogitsInMemory::kChunk}, {"Microbatch", LogitsInMemory::kMicrobatch}}},
+                              memory.logits);
 }
 
 // The model whose figures hold where the document states nothing.

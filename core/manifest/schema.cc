@@ -223,6 +223,7 @@ constexpr Field kExecutionModel[] = {
     {"spec.memory.contextGibibytes", kDecimal},
     {"spec.memory.bytesPerParameter", kDecimal},
     {"spec.memory.scoreMatrices", kDecimal},
+    {"spec.memory.logits", kText},
 };
 
 // A network model's `execution` has the fields of an execution model.

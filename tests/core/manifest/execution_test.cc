@@ -61,7 +61,7 @@ TEST_F(ExecutionFile, ReplacesWhatItStatesOfTheModelThatItIsBasedOn) {
   base: deepspeed
   passes: {schedule: Flow, overheadMicroseconds: 100, launchExposed: "0.5"}
   messages: {receivesInOrder: false, sendBufferMebibytes: "2"}
-  memory: {margin: "0.1", contextGibibytes: "1.5", bytesPerParameter: "0", scoreMatrices: "2"}
+  memory: {margin: "0.1", contextGibibytes: "1.5", bytesPerParameter: "0", scoreMatrices: "2", logits: Chunk}
 )"))
                          .value();
   ExecutionModel expected = *find_execution_model("deepspeed");
@@ -76,7 +76,7 @@ TEST_F(ExecutionFile, ReplacesWhatItStatesOfTheModelThatItIsBasedOn) {
                      .context = gibibytes(1.5),
                      .bytes_per_parameter = 0,
                      .score_matrices = 2,
-                     .logits = LogitsInMemory::kMicrobatch};
+                     .logits = LogitsInMemory::kChunk};
   EXPECT_EQ(model, expected);
 }
 
@@ -98,6 +98,7 @@ TEST_F(ExecutionFile, IsRefusedIfAFigureIsAbsurd) {
   EXPECT_THAT(complaint("  passes: {launchExposed: \"2\"}\n"),
               HasSubstr("spec.passes.launchExposed: 2 is not between"));
   EXPECT_THAT(complaint("  memory: {margin: \"1\"}\n"), HasSubstr("spec.memory.margin: 1 is not between"));
+  EXPECT_THAT(complaint("  memory: {logits: Some}\n"), HasSubstr("spec.memory.logits: \"Some\" is unknown"));
   EXPECT_THAT(complaint("  memory: {contextGibibytes: \"-1\"}\n"), HasSubstr("spec.memory.contextGibibytes"));
 }
 
