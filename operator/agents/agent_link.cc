@@ -121,10 +121,14 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     return AgentNews::kSteps;
   }
 
-  void take_poll(const JobKey& key, const std::string& uid, AgentAnswer answer) {
+  void take_poll(const JobKey& key, const std::string& uid, bool was_first, AgentAnswer answer) {
     auto news = AgentNews::kState;
     {
       const std::scoped_lock lock(mutex);
+      if (was_first) {
+        if (!may_ask_another()) wake_ticker();
+        --first_polls;
+      }
       Job* job = find(key);
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
@@ -201,23 +205,40 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     JobKey job;
     std::string uid;
     std::shared_ptr<AgentClient> agent;
+    bool is_first = false;  // the agent has not answered yet
   };
   std::vector<Poll> due_polls(Instant now) {
     std::vector<Poll> polls;
+    std::vector<std::pair<Poll, Agent*>> firsts;
     for (auto& [key, job] : jobs) {
       for (auto& [uid, agent] : job.agents) {
         if (agent.is_polling || agent.due > now) continue;
-        agent.is_polling = true;
-        polls.push_back({key, uid, agent.polls});
+        Poll poll{key, uid, agent.polls, !agent.view.report};
+        if (poll.is_first) {
+          firsts.emplace_back(std::move(poll), &agent);
+        } else {
+          agent.is_polling = true;
+          polls.push_back(std::move(poll));
+        }
       }
+    }
+    // In the order of their times, so that agents that never answer do not go before those that were not asked yet.
+    std::ranges::stable_sort(firsts, {}, [](const auto& first) { return first.second->due; });
+    for (auto& [poll, agent] : firsts) {
+      if (!may_ask_another()) break;
+      ++first_polls;
+      agent->is_polling = true;
+      polls.push_back(std::move(poll));
     }
     return polls;
   }
+  bool may_ask_another() const { return first_polls < options.first_polls_at_once; }
   Instant next_due() const {
     Instant next = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     for (const auto& [key, job] : jobs) {
       for (const auto& [uid, agent] : job.agents) {
-        if (!agent.is_polling) next = std::min(next, agent.due);
+        const bool may_poll = !agent.is_polling && (agent.view.report || may_ask_another());
+        if (may_poll) next = std::min(next, agent.due);
       }
     }
     return next;
@@ -232,6 +253,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   bool running = true;
   bool woken = false;  // a poll is due sooner than the ticker expects
   Instant ticker_wakes_at;
+  std::ptrdiff_t first_polls = 0;  // on their way to agents that have not answered yet
   std::map<JobKey, Job> jobs;
 };
 
@@ -253,8 +275,8 @@ void AgentLink::tick(std::stop_token stop) {
       polls = shared->due_polls(std::chrono::steady_clock::now());
     }
     for (const Shared::Poll& poll : polls) {
-      poll.agent->poll([shared, job = poll.job, uid = poll.uid](AgentAnswer answer) {
-        shared->take_poll(job, uid, std::move(answer));
+      poll.agent->poll([shared, job = poll.job, uid = poll.uid, is_first = poll.is_first](AgentAnswer answer) {
+        shared->take_poll(job, uid, is_first, std::move(answer));
       });
     }
   }

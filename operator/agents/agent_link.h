@@ -41,6 +41,9 @@ class AgentLink {
     std::chrono::milliseconds steps_period{1000};
     // The same for any two jobs: with more than 250 jobs, each of them has its turn later.
     std::chrono::milliseconds steps_period_of_all{4};
+    // The most polls at the same time of agents that have not answered yet. A new operator would open connections to
+    // all agents at once, need longer for all of them together than a poll may take, and so begin again with most.
+    std::ptrdiff_t first_polls_at_once = 128;
     std::chrono::milliseconds timeout = kPollTimeout;               // the limit for a poll
     std::chrono::milliseconds send_timeout = kAgentRequestTimeout;  // the limit for any other request
     OperatorIdentity identity;                                      // as of AgentClient

@@ -280,6 +280,50 @@ TEST(AgentLink, CountsPollsWithoutAnAnswerAndForgetsThemAtTheNext) {
   EXPECT_TRUE(link.views(kJob).empty());
 }
 
+TEST(AgentLink, AsksFewAgentsAtTheSameTimeThatHaveNotAnsweredYet) {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  int polls = 0;
+  bool have_met = false;
+  // Waits for another poll, so that two that are on their way at the same time meet.
+  const auto answer = [&](const auto&) {
+    std::unique_lock lock(mutex);
+    have_met = have_met || ++polls > 1;
+    arrived.notify_all();
+    arrived.wait_for(lock, std::chrono::milliseconds(100), [&] { return have_met; });
+    --polls;
+    return net::json_answer(200, to_json(AgentReport{"pod-0", false, {}, std::nullopt}));
+  };
+  const int port = free_port();
+  const auto server =
+      net::HttpServer::listen(net::address_of("127.0.0.1", port), {{"GET", std::string(kStatePath), answer}}).value();
+  Signal signal;
+  AgentLink::Options options;
+  options.period = kPatience;
+  options.timeout = kPatience;
+  options.first_polls_at_once = 1;
+  AgentLink link(options, [&](const JobKey&, AgentNews) { signal.set(); });
+  link.follow(
+      kJob, {{"a", "pod-0", "127.0.0.1", port}, {"b", "pod-0", "127.0.0.1", port}, {"c", "pod-0", "127.0.0.1", port}});
+  EXPECT_TRUE(signal.wait_until(
+      [&] { return std::ranges::all_of(link.views(kJob), [](const auto& view) { return view.second.answers(); }); }));
+  EXPECT_FALSE(have_met);
+}
+
+TEST(AgentLink, SilentAgentsDoNotKeepItFromAskingOthers) {
+  const TcpListener silent;  // the kernel accepts connections to it, and nobody answers
+  const FakeAgent agent;
+  Signal signal;
+  AgentLink::Options options = quick();
+  options.timeout = std::chrono::milliseconds(50);
+  options.first_polls_at_once = 1;
+  AgentLink link(options, [&](const JobKey&, AgentNews) { signal.set(); });
+  link.follow(kJob, {{"a", "pod-1", "127.0.0.1", silent.port()},
+                     {"b", "pod-2", "127.0.0.1", silent.port()},
+                     {"c", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(signal.wait_until([&] { return agent.polls > 0; }));
+}
+
 TEST(AgentLink, KnowsSinceWhenAWorkerPreparesItsGeneration) {
   FakeAgent agent;
   Signal signal;
