@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include "core/log/log.h"
@@ -19,6 +20,8 @@
 
 namespace sailor {
 namespace {
+
+constexpr int kMallocArenas = 2;
 
 struct Flags {
   OperatorOptions options;
@@ -163,6 +166,9 @@ bool check(const OperatorOptions& options) {
 constexpr int kBadInput = 2;
 
 int run(int argc, char** argv) {
+  // Many threads exchange objects of all sizes. With an arena for each thread, a third of the memory lay unused in
+  // them.
+  mallopt(M_ARENA_MAX, kMallocArenas);
   net::ignore_system_cas();
   CLI::App app("Trains TrainingJobs on the GPUs of a Kubernetes cluster, wherever they are.", "sailor-operator");
   Flags flags;
