@@ -205,5 +205,46 @@ TEST_F(Stragglers, AnOperatorThatStartsKnowsThem) {
   EXPECT_FALSE(record().slow_gpus.at(0).is_slow());
 }
 
+// Longer than after which a GPU that nobody measures is tried again.
+constexpr std::chrono::hours kLong{3};
+
+TEST_F(Stragglers, AnOperatorThatStartsKnowsAGpuThatHasBeenSlowForHours) {
+  train_at_usual_speed();
+  train_slowed_down(4);
+  world.pass(kLong);
+  world.restart_operator();
+  train(40, {{kFirstOfA, 4}});
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_THAT(record().slow_gpus, SizeIs(1));
+}
+
+TEST_F(Stragglers, AGpuThatHasBeenSlowForHoursIsNotForgottenWhenItsAgentMissesAPoll) {
+  train_at_usual_speed();
+  train_slowed_down(4);
+  world.pass(kLong);
+  train(5, {{kFirstOfA, 4}});
+  world.frozen_nodes.insert("a");
+  train(1, {{kFirstOfA, 4}});
+  EXPECT_THAT(record().slow_gpus, SizeIs(1));
+  world.frozen_nodes.clear();
+  train(20, {{kFirstOfA, 4}});
+  EXPECT_EQ(world.generation(), 2);
+}
+
+TEST_F(Stragglers, AGpuThatIsLeftOutOnceItGetsSlowerIsProbedEvenIfItHasBeenSlowForHours) {
+  train_at_usual_speed();
+  step_seconds = 2;
+  train(20, {{kOnlyOfB, 2}});
+  world.pass(kLong);
+  step_seconds = 30;
+  train(15, {{kOnlyOfB, 30}});
+  EXPECT_EQ(newest_rescale()["reason"], "StragglerEvicted");
+  step_seconds = 1.5;
+  train(40, {{kOnlyOfB, 30}});
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 2);
+  EXPECT_EQ(world.generation(), 3);
+}
+
 }  // namespace
 }  // namespace sailor::testing

@@ -42,11 +42,35 @@ std::string text_of(const Observation& observation, const std::vector<SlowGpu>& 
   return text;
 }
 
+// Returns the replica that uses the GPU, if there is one.
+const Replica* replica_on(const Generation& generation, const SlowGpu& slow) {
+  for (const ReplicaPlacement& placed : generation.placement.replicas) {
+    const auto gpus = generation.gpus_of(placed);
+    const bool is_on_node = generation.slot_of(placed).node_uid == slow.node_uid;
+    if (is_on_node && std::ranges::find(gpus, slow.gpu) != gpus.end()) return &generation.replica_of(placed);
+  }
+  return nullptr;
+}
+
+bool has_probing_worker(const Observation& observation, const SlowGpu& slow) {
+  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
+    const AgentView* agent = find_agent(observation, pod);
+    if (!pod.is_ours || agent == nullptr || !agent->report) return false;
+    if (node_uid_of_pod(observation, pod.name) != slow.node_uid) return false;
+    return std::ranges::any_of(agent->report->workers, [&](const WorkerReport& worker) {
+      return worker.gpu == slow.gpu && worker.phase == WorkerPhase::kReleased;
+    });
+  });
+}
+
+// The estimates do not contain a GPU whose agent has missed a poll, nor those of an operator that has just started. So
+// what counts is whether somebody measures the GPU, not whether its speed is known now.
 bool is_over(const Observation& observation, const SlowGpu& slow) {
   if (!observation.cluster->node_uids.contains(slow.node_uid)) return true;
   const auto age = observation.now - slow.since;
-  if (slow.is_slow()) return !observation.gpu_speeds.contains({slow.node_uid, slow.gpu}) && age > kTriedAgainAfter;
-  return age > kRemembered + kRememberedPerDistrust * slow.distrust;
+  if (!slow.is_slow()) return age > kRemembered + kRememberedPerDistrust * slow.distrust;
+  return age > kTriedAgainAfter && replica_on(observation.record.value(), slow) == nullptr &&
+         !has_probing_worker(observation, slow);
 }
 
 // A GPU that gets slow again is trusted later each time.
@@ -79,6 +103,7 @@ void follow(const Observation& observation, SlowGpu& slow, const GpuSpeed& speed
   } else if (!slow.is_slow()) {
     get_slow(slow, speed.slowdown, observation.now);
   } else if (speed.is_settled && is_another_speed(speed.slowdown, slow.slowdown)) {
+    if (speed.slowdown > slow.slowdown) slow.since = observation.now;
     slow.slowdown = speed.slowdown;
   }
 }
