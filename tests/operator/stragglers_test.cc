@@ -246,5 +246,17 @@ TEST_F(Stragglers, AGpuThatIsLeftOutOnceItGetsSlowerIsProbedEvenIfItHasBeenSlowF
   EXPECT_EQ(world.generation(), 3);
 }
 
+TEST_F(Stragglers, AGpuThatThePlanUsesAsUsualIsNotTheReasonForAChangeOnceItHasRecovered) {
+  train_at_usual_speed();
+  train(12, {{kFirstOfA, 1.5}});
+  train(20, {});
+  ASSERT_FALSE(record().slow_gpus.at(0).is_slow());
+  ASSERT_EQ(world.generation(), 1);
+  world.add_node("c", 2);
+  train(5, {});
+  ASSERT_EQ(world.generation(), 2);
+  EXPECT_EQ(newest_rescale()["reason"], "ScaleUpOpportunity");
+}
+
 }  // namespace
 }  // namespace sailor::testing

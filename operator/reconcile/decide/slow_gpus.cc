@@ -157,9 +157,13 @@ std::string slow_gpus_text(const Observation& observation, const GenerationRecor
 }
 
 std::string recovered_gpus_text(const Observation& observation, Time then) {
+  const GenerationRecord& record = observation.record.value();
   std::vector<SlowGpu> recovered;
-  std::ranges::copy_if(observation.record.value().slow_gpus, std::back_inserter(recovered),
-                       [&](const SlowGpu& slow) { return !slow.is_slow() && slow.since > then; });
+  std::ranges::copy_if(record.slow_gpus, std::back_inserter(recovered), [&](const SlowGpu& slow) {
+    const Replica* replica = replica_on(record, slow);
+    const bool is_used_as_usual = replica != nullptr && replica->pool.grade == 0;
+    return !slow.is_slow() && slow.since > then && !is_used_as_usual;
+  });
   return text_of(observation, recovered, "have recovered");
 }
 

@@ -32,7 +32,8 @@ bool is_probed(const Observation& observation, const GenerationRecord& record, c
 // "GPU 0 of node a takes 4.0 times as long as usual, ..."; empty: no GPU is slow.
 std::string slow_gpus_text(const Observation& observation, const GenerationRecord& record);
 
-// "GPU 0 of node a is as fast as usual again, ..."; empty: no GPU has recovered after `then`.
+// "GPU 0 of node a is as fast as usual again, ..."; empty: no GPU has recovered after `then`, except for those that the
+// plan uses as usual anyway.
 std::string recovered_gpus_text(const Observation& observation, Time then);
 
 }  // namespace sailor

@@ -128,8 +128,9 @@ std::optional<Cause> cause_of_faster_gpus(const Observation& observation) {
   if (const std::string recovered = recovered_gpus_text(observation, record.decided_at); !recovered.empty()) {
     return Cause{Reason::kStragglerRecovered, recovered + "."};
   }
-  if (!slow_roles(record).is_ahead_of_plan) return std::nullopt;
-  return Cause{Reason::kStraggler, slow_gpus_text(observation, record) + "."};
+  const std::string slow = slow_gpus_text(observation, record);
+  if (slow.empty() || !slow_roles(record).is_ahead_of_plan) return std::nullopt;
+  return Cause{Reason::kStraggler, slow + "."};
 }
 
 }  // namespace sailor
