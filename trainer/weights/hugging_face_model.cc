@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kWholeModel = "model.safetensors";
+
 tl::unexpected<Error> unfit(const fs::path& path, std::string_view what) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("reading weights {}: {}", path.string(), what));
 }
@@ -23,6 +25,8 @@ tl::unexpected<Error> unfit(const fs::path& path, std::string_view what) {
 Result<std::vector<fs::path>> files_at(const fs::path& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return std::vector{path};
+  // Hugging Face prefers this file too. Others beside it may be parts of the model from before an export.
+  if (const fs::path whole = path / kWholeModel; fs::is_regular_file(whole, error)) return std::vector{whole};
   std::vector<fs::path> files;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().extension() == ".safetensors") files.push_back(entry->path());
@@ -152,7 +156,7 @@ Result<void> write_hugging_face_model(const fs::path& folder, const ModelSpec& s
     }
     return copied_from_tensors(tensor, layer_state, flat);
   };
-  if (auto written = write_safetensors(folder / "model.safetensors", to_write, values); !written) return written;
+  if (auto written = write_safetensors(folder / kWholeModel, to_write, values); !written) return written;
   std::ofstream stream(folder / "config.json");
   stream << config->dump(2) << "\n";
   stream.close();

@@ -14,8 +14,8 @@ namespace sailor::trainer {
 // Reads the weights of a model from one file or several.
 class HuggingFaceModel {
  public:
-  // Opens one safetensors file, or all of them in a folder. Fails if a tensor is missing or has another shape; the
-  // error names the tensor.
+  // Opens one safetensors file, or those of a folder: model.safetensors, or all if there is no file of this name. Fails
+  // if a tensor is missing or has another shape; the error names the tensor.
   static Result<std::unique_ptr<HuggingFaceModel>> open(const std::filesystem::path& path, const ModelSpec& spec);
 
   // Returns the weights of a layer state, in the order of layout_of().

@@ -56,6 +56,14 @@ TEST_F(Export, SaysWhereToLookIfThereIsNoCheckpoint) {
               HasSubstr("has no complete checkpoint"));
 }
 
+// A folder may still have the parts of the model that the job began with.
+TEST_F(Export, OverTheFilesOfAnotherModelIsWhatAJobThenReads) {
+  ASSERT_TRUE(export_model({.checkpoints = folder_, .step = 2, .into = into_}));
+  std::filesystem::rename(into_ / "model.safetensors", into_ / "model-00001-of-00001.safetensors");
+  ASSERT_TRUE(export_model({.checkpoints = folder_, .step = 4, .into = into_}));
+  EXPECT_THAT(exported_weights(), Each(4.0F));
+}
+
 TEST_F(Export, WhatIsExportedCanBeImported) {
   ASSERT_TRUE(export_model({.checkpoints = folder_, .step = {}, .into = into_}));
   const std::string spec = import_model(into_).value();
