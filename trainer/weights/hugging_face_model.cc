@@ -131,6 +131,7 @@ Result<void> HuggingFaceModel::check(const fs::path& path) const {
                    fmt::format("tensor {} has shape [{}], but in model {} it has shape [{}]", tensor.name,
                                fmt::join(location.tensor->shape, ", "), spec_.name, fmt::join(tensor.shape, ", ")));
     }
+    if (auto readable = location.file->check(*location.tensor); !readable) return readable;
   }
   return {};
 }

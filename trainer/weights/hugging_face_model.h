@@ -15,7 +15,7 @@ namespace sailor::trainer {
 class HuggingFaceModel {
  public:
   // Opens one safetensors file, or those of a folder: model.safetensors, or all if there is no file of this name. Fails
-  // if a tensor is missing or has another shape; the error names the tensor.
+  // if a tensor is missing, has another shape or cannot be read; the error names the tensor or its type.
   static Result<std::unique_ptr<HuggingFaceModel>> open(const std::filesystem::path& path, const ModelSpec& spec);
 
   // Returns the weights of a layer state, in the order of layout_of().

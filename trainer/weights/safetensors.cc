@@ -1,5 +1,6 @@
 #include "trainer/weights/safetensors.h"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -44,10 +45,14 @@ float from_half(std::uint16_t bits) {
   return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
 }
 
+bool is_list_of_sizes(const Json& list) {
+  return list.is_array() && std::ranges::all_of(list, [](const Json& size) { return size.is_number_unsigned(); });
+}
+
 bool describes_a_tensor(const Json& entry) {
   return entry.is_object() && entry.contains("dtype") && entry["dtype"].is_string() && entry.contains("shape") &&
-         entry["shape"].is_array() && entry.contains("data_offsets") && entry["data_offsets"].is_array() &&
-         entry["data_offsets"].size() == 2;
+         is_list_of_sizes(entry["shape"]) && entry.contains("data_offsets") &&
+         is_list_of_sizes(entry["data_offsets"]) && entry["data_offsets"].size() == 2;
 }
 
 std::string header_of(const std::vector<TensorToWrite>& tensors) {
@@ -89,18 +94,18 @@ Result<void> SafetensorsFile::read_header() {
     if (name == "__metadata__") continue;
     if (!describes_a_tensor(entry))
       return unreadable(path_, fmt::format("the header entry of tensor {} is invalid", name));
-    const Tensor tensor{entry["dtype"].get<std::string>(), entry["shape"].get<std::vector<std::int64_t>>(),
-                        data + entry["data_offsets"][0].get<std::size_t>(),
-                        data + entry["data_offsets"][1].get<std::size_t>()};
-    if (tensor.begin > tensor.end || tensor.end > content_->size()) {
+    const auto begin = entry["data_offsets"][0].get<std::size_t>();
+    const auto end = entry["data_offsets"][1].get<std::size_t>();
+    if (begin > end || end > content_->size() - data) {
       return unreadable(path_, fmt::format("tensor {} ends beyond the file, which is truncated; copy it again", name));
     }
-    tensors_.emplace(name, tensor);
+    tensors_.emplace(name, Tensor{entry["dtype"].get<std::string>(), entry["shape"].get<std::vector<std::int64_t>>(),
+                                  data + begin, data + end});
   }
   return {};
 }
 
-Result<std::vector<float>> SafetensorsFile::values(const Tensor& tensor) const {
+Result<void> SafetensorsFile::check(const Tensor& tensor) const {
   const std::size_t width = bytes_of_type(tensor.type);
   if (width == 0) {
     return unreadable(path_, fmt::format("it has tensors of type {}; convert it to F32, F16 or BF16", tensor.type));
@@ -108,9 +113,14 @@ Result<std::vector<float>> SafetensorsFile::values(const Tensor& tensor) const {
   if (tensor.end - tensor.begin != width * elements_of(tensor.shape)) {
     return unreadable(path_, "the size of a tensor does not match its shape");
   }
+  return {};
+}
+
+Result<std::vector<float>> SafetensorsFile::values(const Tensor& tensor) const {
+  if (auto readable = check(tensor); !readable) return tl::unexpected(readable.error());
   std::vector<float> values(elements_of(tensor.shape));
   const std::byte* from = content_->data() + tensor.begin;
-  if (width == sizeof(float)) {
+  if (tensor.type == "F32") {
     std::memcpy(values.data(), from, tensor.end - tensor.begin);
     return values;
   }

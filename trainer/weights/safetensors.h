@@ -29,6 +29,8 @@ class SafetensorsFile {
   static Result<std::unique_ptr<SafetensorsFile>> open(const std::filesystem::path& file);
 
   [[nodiscard]] const std::map<std::string, Tensor>& tensors() const { return tensors_; }
+  // Fails if the tensor is of a type that cannot be read, or if its size does not match its shape.
+  [[nodiscard]] Result<void> check(const Tensor& tensor) const;
   [[nodiscard]] Result<std::vector<float>> values(const Tensor& tensor) const;  // converted to FP32
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 

@@ -1,6 +1,10 @@
 // From a checkpoint to a Hugging Face model's folder, and from there into a job.
 #include "trainer/weights/import_export.h"
 
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +77,23 @@ TEST_F(Export, WhatIsExportedCanBeImported) {
   ModelSpec expected = model_;
   expected.name = "my-model";
   EXPECT_EQ(model.value(), expected);
+}
+
+// Replaces the type of the first tensor by another one of the same length.
+void set_first_type(const std::filesystem::path& file, const std::string& type) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(stream), {}};
+  content.replace(content.find("\"F32\""), 5, fmt::format("\"{}\"", type));
+  std::ofstream(file, std::ios::binary) << content;
+}
+
+TEST_F(Export, OfTensorsThatNoJobCouldReadIsNotImported) {
+  ASSERT_TRUE(export_model({.checkpoints = folder_, .step = {}, .into = into_}));
+  set_first_type(into_ / "model.safetensors", "I32");
+  EXPECT_THAT(import_model(into_).error().message, HasSubstr("tensors of type I32; convert it to F32"));
+  ASSERT_TRUE(export_model({.checkpoints = folder_, .step = {}, .into = into_}));
+  set_first_type(into_ / "model.safetensors", "F16");
+  EXPECT_THAT(import_model(into_).error().message, HasSubstr("does not match its shape"));
 }
 
 TEST(Import, ReadsTheAttentionOfGptNeoOrRefusesIt) {

@@ -59,6 +59,21 @@ TEST_F(Safetensors, SaysWhatIsWrongWithTheFile) {
   EXPECT_THAT(error(), HasSubstr("tensor a ends beyond the file"));
 }
 
+TEST_F(Safetensors, RefusesShapesAndOffsetsThatNoFileCanHave) {
+  const auto error_of = [this](const std::string& shape, const std::string& offsets) {
+    write(R"({"a": {"dtype": "F32", "shape": )" + shape + R"(, "data_offsets": )" + offsets + "}}", "12345678");
+    return error();
+  };
+  EXPECT_EQ(error_of("[2]", "[0, 8]"), "");
+  const auto is_invalid = HasSubstr("the header entry of tensor a is invalid");
+  EXPECT_THAT(error_of(R"(["2"])", "[0, 8]"), is_invalid);
+  EXPECT_THAT(error_of("[2.5]", "[0, 8]"), is_invalid);
+  EXPECT_THAT(error_of("[-2]", "[0, 8]"), is_invalid);
+  EXPECT_THAT(error_of("[2]", R"(["0", "8"])"), is_invalid);
+  EXPECT_THAT(error_of("[2]", "[-8, 0]"), is_invalid);
+  EXPECT_THAT(error_of("[2]", "[18446744073709551600, 18446744073709551608]"), HasSubstr("ends beyond the file"));
+}
+
 TEST_F(Safetensors, LeavesNoFileIfTheValuesFail) {
   const auto values = [](std::size_t) -> Result<std::vector<float>> { return fail(ErrorCode::kUnavailable, "gone"); };
   EXPECT_FALSE(write_safetensors(file_, {{"a", {1}}}, values));
