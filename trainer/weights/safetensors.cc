@@ -144,7 +144,11 @@ Result<void> write_safetensors(const std::filesystem::path& file, const std::vec
   stream << header;
   for (std::size_t i = 0; i < tensors.size() && stream; ++i) {
     const auto elements = values(i);
-    if (!elements) return tl::unexpected(elements.error());
+    if (!elements) {
+      std::error_code ignored;
+      std::filesystem::remove(partial, ignored);
+      return tl::unexpected(elements.error());
+    }
     stream.write(reinterpret_cast<const char*>(elements->data()),
                  static_cast<std::streamsize>(elements->size() * sizeof(float)));
   }

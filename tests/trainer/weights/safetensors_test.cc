@@ -78,6 +78,7 @@ TEST_F(Safetensors, LeavesNoFileIfTheValuesFail) {
   const auto values = [](std::size_t) -> Result<std::vector<float>> { return fail(ErrorCode::kUnavailable, "gone"); };
   EXPECT_FALSE(write_safetensors(file_, {{"a", {1}}}, values));
   EXPECT_FALSE(std::filesystem::exists(file_));
+  EXPECT_FALSE(std::filesystem::exists(file_.string() + ".part"));
 }
 
 TEST(HuggingFaceConfig, RefusesWhatTheLayersDoNotCompute) {
