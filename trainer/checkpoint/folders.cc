@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
 constexpr const char* kManifest = "manifest.json";
+constexpr int kFormat = 2;
 
 std::vector<ShardFileName> files_from(JsonReader& reader) {
   std::vector<ShardFileName> files;
@@ -97,7 +98,7 @@ Result<void> write_manifest(const fs::path& step_folder, const Manifest& manifes
                       step_folder.string(), name.layer_state));
     }
   }
-  const std::string text = nlohmann::json{{"format", 2},
+  const std::string text = nlohmann::json{{"format", kFormat},
                                           {"step", manifest.step},
                                           {"firstLoss", manifest.first_loss},
                                           {"model", to_json(manifest.model)},
@@ -113,6 +114,8 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
   if (!stream) return damaged(file, std::strerror(errno));
   const auto json = nlohmann::json::parse(stream, nullptr, false);
   JsonReader reader(json, "manifest");
+  if (const int format = reader.required<int>("format"); !reader.error() && format != kFormat)
+    reader.record("format", fmt::format("{} is not {}, the format that this trainer reads", format, kFormat));
   Manifest manifest{.step = reader.required<std::int64_t>("step"),
                     .first_loss = reader.required<double>("firstLoss"),
                     .model = {},

@@ -50,6 +50,17 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
   EXPECT_EQ(manifest->files, a_manifest(12).files);
 }
 
+TEST(Checkpoint, OfANewerFormatIsNotReadAsIfItWereOfThisOne) {
+  const testing::Scratch scratch;
+  save(scratch.folder(), 12);
+  const fs::path file = step_folder(scratch.folder(), 12) / "manifest.json";
+  auto manifest = nlohmann::json::parse(std::ifstream(file));
+  manifest["format"] = 3;
+  std::ofstream(file) << manifest;
+  EXPECT_THAT(read_manifest(step_folder(scratch.folder(), 12)).error().message,
+              HasSubstr("manifest.format: 3 is not 2, the format that this trainer reads"));
+}
+
 TEST(Checkpoint, IsFoundInEveryRunOfTheNameTheNewestRunFirst) {
   const testing::Scratch scratch;
   const JobKey job{"default", "first"};
