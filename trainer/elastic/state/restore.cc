@@ -81,6 +81,14 @@ std::vector<fs::path> usable_checkpoints(const Assignment& assignment) {
       source.job, folder.string(), step));
 }
 
+// Starting from the beginning would silently discard the training of checkpoints that may only be out of reach.
+[[noreturn]] void fail_to_restore(const Assignment& assignment, std::size_t checkpoints, const std::string& why) {
+  throw CannotTrain(fmt::format(
+      "none of the job's {} checkpoints in {} can be read; make the volume or the files readable again, or delete the "
+      "folder to begin at step 0; the reason for the last one: {}",
+      checkpoints, checkpoint_folder(assignment).string(), why));
+}
+
 void check_model(const Manifest& manifest, const Assignment& assignment, const fs::path& folder) {
   ModelSpec saved = manifest.model;
   saved.name = assignment.model.name;  // a model without a name of its own has the name of its job
@@ -128,12 +136,17 @@ fs::path agreed_checkpoint(const std::vector<fs::path>& usable, int rank, std::s
 void restore(const Assignment& assignment, const TransferTarget& target, Group& everyone, Rendezvous& rendezvous,
              HeldState& held) {
   const auto usable = target.rank == 0 ? usable_checkpoints(assignment) : std::vector<fs::path>{};
+  std::string why = "another worker cannot read it";
   for (std::size_t attempt = 0;; ++attempt) {
     const fs::path folder = agreed_checkpoint(usable, target.rank, attempt, rendezvous);
     if (folder.empty() && assignment.checkpoint.resume_from) fail_to_resume(assignment);
+    if (folder.empty() && attempt > 0) fail_to_restore(assignment, attempt, why);
     if (folder.empty()) return start_anew(assignment, target.wanted, held);
     auto state = loaded(assignment, target.wanted, folder);
-    if (!state) log_warning("checkpoint refused", {{"folder", folder.string()}, {"why", state.error().message}});
+    if (!state) {
+      why = state.error().message;
+      log_warning("checkpoint refused", {{"folder", folder.string()}, {"why", why}});
+    }
     const at::Tensor failures = at::full({1}, state ? 0.0 : 1.0);
     everyone.all_reduce(failures);
     if (failures.item<double>() == 0) {

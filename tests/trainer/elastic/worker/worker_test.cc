@@ -186,26 +186,46 @@ TEST(Worker, AutomaticCheckpointsFollowTheRateOfFailures) {
   workers.assign(releasing_assignment(job, 4, workers));
 }
 
-TEST(Worker, ADamagedCheckpointIsSkippedForAnOlderOne) {
-  const Scratch scratch;
+// A job with checkpoints of steps 4 and 8, of which that of step 8 is damaged.
+Assignment job_with_a_damaged_checkpoint(const Scratch& scratch) {
   Assignment job = tiny_job(scratch.text());
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 100, .keep = 3};
   for (const std::int64_t steps : {4, 8}) {  // each run ends with a checkpoint
     job.training.steps = steps;
     (void)losses_of(job, plan_of(job, {{0, 5, {8}}}));
   }
-  const auto newest = step_folder(checkpoint_folder(job), 8) / "piece-003-00.bin";
-  {
-    std::fstream stream(newest, std::ios::in | std::ios::out | std::ios::binary);
-    stream.seekp(-5, std::ios::end);
-    stream.put('\x55');
-  }
+  std::fstream stream(step_folder(checkpoint_folder(job), 8) / "piece-003-00.bin",
+                      std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(-5, std::ios::end);
+  stream.put('\x55');
+  return job;
+}
+
+TEST(Worker, ADamagedCheckpointIsSkippedForAnOlderOne) {
+  const Scratch scratch;
+  Assignment job = job_with_a_damaged_checkpoint(scratch);
   job.training.steps = 9;
   WorkerThreads workers(2);
   workers.assign(generation(job, 2, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
   wait_for_generation(workers, 2, 2);
   workers.join();
   EXPECT_EQ(workers.progress().resumed_step, 4);
+}
+
+TEST(Worker, AJobFailsInsteadOfStartingFromTheBeginningIfNoCheckpointCanBeRead) {
+  const Scratch scratch;
+  Assignment job = job_with_a_damaged_checkpoint(scratch);
+  std::ofstream(step_folder(checkpoint_folder(job), 4) / "manifest.json") << "half a man";
+  WorkerThreads workers(2);
+  workers.assign(generation(job, 2, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
+  for (const int worker : {0, 1}) {
+    workers.wait_until(worker, [](const WorkerReport& report) {
+      return report.phase == WorkerPhase::kFailed || report.phase == WorkerPhase::kFinished;
+    });
+    EXPECT_EQ(workers.last(worker).phase, WorkerPhase::kFailed);
+    EXPECT_THAT(workers.last(worker).message, HasSubstr("none of the job's 2 checkpoints"));
+  }
+  EXPECT_EQ(newest_checkpoint(job), 8) << "they are left as they are";
 }
 
 TEST(Worker, APathThatCannotBeWrittenIsReportedAndTrainingContinues) {
