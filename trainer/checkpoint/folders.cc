@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
 constexpr const char* kManifest = "manifest.json";
+constexpr const char* kSetAside = "manifest.refused.json";
 constexpr int kFormat = 2;
 
 std::vector<ShardFileName> files_from(JsonReader& reader) {
@@ -128,6 +129,14 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
   }
   if (reader.error()) return damaged(file, reader.error()->message);
   return manifest;
+}
+
+Result<void> set_aside(const fs::path& step_folder) {
+  std::error_code error;
+  fs::rename(step_folder / kManifest, step_folder / kSetAside, error);
+  if (!error) return {};
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("renaming the manifest of checkpoint {}: {}", step_folder.string(), error.message()));
 }
 
 // Several workers may try the same folder at once, so each writes a file of its own.

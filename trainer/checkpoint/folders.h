@@ -41,6 +41,10 @@ std::filesystem::path step_folder(const std::filesystem::path& folder, std::int6
 Result<void> write_manifest(const std::filesystem::path& step_folder, const Manifest& manifest);
 Result<Manifest> read_manifest(const std::filesystem::path& step_folder);
 
+// Makes a checkpoint that cannot be read incomplete, so that it neither counts as the newest one nor takes the place of
+// one that can be read. Its files remain until the job has a checkpoint of a later step, or of the same step.
+Result<void> set_aside(const std::filesystem::path& step_folder);
+
 // Writes a small file into the folder and deletes it. Returns why that is not possible.
 Result<void> try_to_write(const std::filesystem::path& folder);
 

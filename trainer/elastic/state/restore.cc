@@ -1,6 +1,7 @@
 #include "trainer/elastic/state/restore.h"
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,15 @@ std::vector<fs::path> usable_checkpoints(const Assignment& assignment) {
       checkpoints, checkpoint_folder(assignment).string(), why));
 }
 
+// The job continues from an older checkpoint than these of its own.
+void set_aside_refused(const Assignment& assignment, std::span<const fs::path> refused) {
+  for (const fs::path& folder : refused) {
+    if (folder.parent_path() != checkpoint_folder(assignment)) continue;
+    if (const auto done = set_aside(folder); !done)
+      log_warning("refused checkpoint still counts as complete", {{"why", done.error().message}});
+  }
+}
+
 void check_model(const Manifest& manifest, const Assignment& assignment, const fs::path& folder) {
   ModelSpec saved = manifest.model;
   saved.name = assignment.model.name;  // a model without a name of its own has the name of its job
@@ -151,6 +161,7 @@ void restore(const Assignment& assignment, const TransferTarget& target, Group& 
     everyone.all_reduce(failures);
     if (failures.item<double>() == 0) {
       held = *std::move(state);
+      if (target.rank == 0) set_aside_refused(assignment, std::span(usable).first(attempt));
       return;
     }
   }

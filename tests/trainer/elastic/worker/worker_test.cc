@@ -212,6 +212,26 @@ TEST(Worker, ADamagedCheckpointIsSkippedForAnOlderOne) {
   EXPECT_EQ(workers.progress().resumed_step, 4);
 }
 
+TEST(Worker, ADamagedCheckpointIsReplacedWhenTheJobReachesItsStepAgain) {
+  const Scratch scratch;
+  Assignment job = job_with_a_damaged_checkpoint(scratch);
+  const Plan plan = plan_of(job, {{0, 5, {8}}});
+  (void)losses_of(job, plan);  // from step 4 to its last step, which is 8
+  job.training.steps = 9;
+  EXPECT_EQ(losses_of(job, plan).begin()->first, 9);
+}
+
+TEST(Worker, ADamagedCheckpointDoesNotCountAsTheNewestOne) {
+  const Scratch scratch;
+  Assignment job = job_with_a_damaged_checkpoint(scratch);
+  job.training.steps = kStepsWithoutEnd;
+  WorkerThreads workers(1);
+  workers.train(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()), 1);
+  EXPECT_EQ(workers.progress().resumed_step, 4);
+  EXPECT_EQ(workers.progress().last_checkpoint_step, 4);
+  workers.lose_all();
+}
+
 TEST(Worker, AJobFailsInsteadOfStartingFromTheBeginningIfNoCheckpointCanBeRead) {
   const Scratch scratch;
   Assignment job = job_with_a_damaged_checkpoint(scratch);
