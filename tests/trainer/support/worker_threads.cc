@@ -79,9 +79,12 @@ WorkerThreads::WorkerThreads(int count, const MakeDeviceBackend& collectives)
     threads_.emplace_back([this, worker, collectives, &mailbox = *mailboxes_[static_cast<std::size_t>(worker)]] {
       set_cpu_threads(1);
       CollectingReporter reporter(*collector_, worker);
-      run_worker(
-          {.agent = name_of(worker), .host = host_, .gpu = 0, .timeouts = {}, .make_device_backend = collectives},
-          mailbox, reporter);
+      run_worker({.agent = name_of(worker),
+                  .host = host_,
+                  .gpu = 0,
+                  .timeouts = {.last_checkpoint = std::chrono::seconds(10)},
+                  .make_device_backend = collectives},
+                 mailbox, reporter);
     });
   }
 }

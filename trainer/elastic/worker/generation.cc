@@ -79,10 +79,10 @@ void Generation::update(bool is_last) {
                {.is_last = is_last, .seconds = seconds_of_step(), .usual_seconds = mean_step_seconds()});
 }
 
-void Generation::finish() {
+void Generation::finish(const std::function<void()>& on_failed_checkpoint) {
   step_.take_weights(held_.layer_states);
   evaluate();
-  checkpoints_.finish_last();
+  checkpoints_.finish_last(on_failed_checkpoint);
   leave_together();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 
 #include "core/protocol/agent_report.h"
@@ -34,8 +35,8 @@ class Generation {
   };
   bool vote(const VoteIntent& intent);  // returns true if all workers leave after this step
 
-  // Call it after the last step of the job. Returns when the last checkpoint is complete or has failed.
-  void finish();
+  // Call it after the last step of the job. Returns when the last checkpoint is complete or has failed for good.
+  void finish(const std::function<void()>& on_failed_checkpoint);
 
   [[nodiscard]] bool is_done() const { return held_.step >= assignment_.training.steps; }
   [[nodiscard]] JobProgress progress() const;

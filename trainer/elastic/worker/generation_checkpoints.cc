@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <ranges>
+#include <thread>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -17,6 +18,7 @@ namespace {
 
 // Peers get a message at least this often while this worker writes.
 constexpr std::chrono::milliseconds kLastWriteLook{500};
+constexpr std::chrono::milliseconds kBetweenTries{1000};  // of the last checkpoint
 
 std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
   const auto steps = complete_checkpoints(folder);
@@ -171,11 +173,27 @@ void GenerationCheckpoints::complete() { kept_.writer.complete(folder_, manifest
 
 bool GenerationCheckpoints::has_last() const { return folder_.empty() || newest_checkpoint(folder_) == held_.step; }
 
-void GenerationCheckpoints::finish_last() {
+void GenerationCheckpoints::finish_last(const std::function<void()>& on_failure) {
   if (has_last()) return;
+  const auto until = std::chrono::steady_clock::now() + membership_.timeouts.last_checkpoint;
   if (in_progress_ > 0 && in_progress_ != held_.step) finish();
   if (in_progress_ != held_.step) begin();
   finish();
+  while (agree_to_try_again(until)) {
+    on_failure();
+    std::this_thread::sleep_for(kBetweenTries);
+    begin();
+    finish();
+  }
+}
+
+// The first worker decides for all, because it alone completes the checkpoint.
+bool GenerationCheckpoints::agree_to_try_again(std::chrono::steady_clock::time_point until) const {
+  const bool is_missing = is_first() && kept_.writer.last_complete() != held_.step;
+  const bool tries = is_missing && std::chrono::steady_clock::now() < until;
+  const at::Tensor sum = at::full({1}, tries ? 1.0 : 0.0);
+  membership_.groups->control().all_reduce(sum);
+  return sum.item<double>() > 0;
 }
 
 // Waits until all workers have written the files of the checkpoint in progress, and the checkpoint is complete.

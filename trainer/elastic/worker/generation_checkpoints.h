@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -44,8 +45,9 @@ class GenerationCheckpoints {
   // Call it after the update of each step, with the sum of the votes.
   void advance(const Vote& vote);
   // Writes and completes a checkpoint of the last step, if there is none. Call it after the last step of the job. If
-  // that fails, CheckpointWriter::last_error() says why.
-  void finish_last();
+  // that fails, CheckpointWriter::last_error() says why. Then the function calls `on_failure` and tries again, until it
+  // has taken Timeouts::last_checkpoint.
+  void finish_last(const std::function<void()>& on_failure);
 
   // Returns false if the newest step needs a checkpoint that is not complete.
   [[nodiscard]] bool has_last() const;
@@ -63,6 +65,7 @@ class GenerationCheckpoints {
   void complete();
   void warn_of_skipped() const;
   void finish();
+  [[nodiscard]] bool agree_to_try_again(std::chrono::steady_clock::time_point until) const;
   [[nodiscard]] bool is_first() const { return membership_.rank() == 0; }
   [[nodiscard]] double shard_total() const { return static_cast<double>(shard_files_.size()); }
 

@@ -77,7 +77,7 @@ class Worker {
       case WorkerPlace::kAwaitingLease:
         return await_lease();
       case WorkerPlace::kFinishing:
-        training().finish();
+        training().finish([this] { report_phase(phase_of(state_.place)); });
         return event::Finished{};
       default:
         return await_assignment();

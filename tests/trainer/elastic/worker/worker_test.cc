@@ -248,6 +248,23 @@ TEST(Worker, AJobFailsInsteadOfStartingFromTheBeginningIfNoCheckpointCanBeRead) 
   EXPECT_EQ(newest_checkpoint(job), 8) << "they are left as they are";
 }
 
+TEST(Worker, TheLastCheckpointIsTriedAgainUntilItIsWritten) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  const auto saved = scratch.folder() / "saved";
+  std::ofstream(saved) << "in the folder's place";
+  job.checkpoint = {.path = saved.string(), .every_steps = 100, .keep = 1};
+  WorkerThreads workers(2);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.message.find("/step-") != std::string::npos; });
+  EXPECT_EQ(workers.last(0).phase, WorkerPhase::kTraining);
+  std::filesystem::remove(saved);
+  workers.join();
+  EXPECT_EQ(workers.last(0).phase, WorkerPhase::kFinished);
+  EXPECT_EQ(workers.last(0).message, "");
+  EXPECT_EQ(newest_checkpoint(job), job.training.steps);
+}
+
 TEST(Worker, APathThatCannotBeWrittenIsReportedAndTrainingContinues) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
