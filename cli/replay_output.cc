@@ -99,12 +99,12 @@ std::string periods_text(const ReplayReport& report) {
 
 std::string comparison_text(const ReplayResults& results) {
   std::vector<std::vector<std::string>> rows{
-      {"POLICY", "STEPS", "OF ORACLE", "GOODPUT", "COST", "IDLE", "CHANGES", "WAITING", "PAUSED", "REPEATING"}};
+      {"POLICY", "STEPS", "OF ORACLE", "TIME", "GOODPUT", "COST", "IDLE", "CHANGES", "WAITING", "PAUSED", "REPEATING"}};
   for (const auto& [policy, report] : results.reports) {
     const auto most = report::steps_of_oracle(results);
     rows.push_back({std::string(to_string(policy)), significant(report.steps, 4),
-                    most > 0 ? percent(report.steps / most) : "", percent(report.goodput()), money(report.cost.value()),
-                    money(report.idle_cost.value()), counted(report.changes),
+                    most > 0 ? percent(report.steps / most) : "", duration(report.end), percent(report.goodput()),
+                    money(report.cost.value()), money(report.idle_cost.value()), counted(report.changes),
                     duration(report.lost_to(LostTime::kWaiting)), duration(report.paused()),
                     duration(report.lost_to(LostTime::kRepeating))});
   }
@@ -126,10 +126,9 @@ Json replay_json(const JobSpec& job, const ReplayResults& results) {
   } else {
     for (const auto& [policy, report] : results.reports) {
       json["policies"][std::string(to_string(policy))] = {
-          {"usefulSteps", report.steps},        {"goodput", report.goodput()},
-          {"dollars", report.cost.value()},     {"idleDollars", report.idle_cost.value()},
-          {"planChanges", report.changes},      {"done", report.is_done},
-          {"lostSeconds", lost_seconds(report)}};
+          {"usefulSteps", report.steps},    {"seconds", report.end.value()},           {"goodput", report.goodput()},
+          {"dollars", report.cost.value()}, {"idleDollars", report.idle_cost.value()}, {"planChanges", report.changes},
+          {"done", report.is_done},         {"lostSeconds", lost_seconds(report)}};
     }
   }
   json["seed"] = results.seed;

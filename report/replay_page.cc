@@ -91,13 +91,14 @@ Element comparison(const ReplayResults& results) {
   for (const auto& [policy, report] : results.reports) {
     rows.push_back(
         {{std::string(to_string(policy)), significant(report.steps, 4), most > 0 ? percent(report.steps / most) : "",
-          percent(report.goodput()), money(report.cost.value()), money(report.idle_cost.value()),
+          duration(report.end), percent(report.goodput()), money(report.cost.value()), money(report.idle_cost.value()),
           counted(report.changes), duration(report.lost_to(LostTime::kWaiting)), duration(report.paused()),
           duration(report.lost_to(LostTime::kRepeating))}});
   }
   return figure("", table({{"Policy"},
                            {"steps", true},
                            {"of the oracle", true},
+                           {"time", true},
                            {"goodput", true},
                            {"cost", true},
                            {"of it idle", true},

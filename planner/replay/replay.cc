@@ -83,6 +83,10 @@ Reaction reaction_of(ReplayPolicy policy, LookAhead look_ahead) {
   return {};
 }
 
+bool has_done_more(const ReplayReport& report, const ReplayReport& other) {
+  return report.is_done && other.is_done ? report.end < other.end : report.steps > other.steps;
+}
+
 }  // namespace
 
 struct Replay::World {
@@ -105,8 +109,8 @@ Result<ReplayReport> Replay::World::run_fixed(std::optional<int> plan) {
   return JobReplay(job, timeline, book, times, {.mode = ElasticityMode::kOff}).run(plan);
 }
 
-// Plays the best plan of every cluster that occurs, and returns the report of the one that completes the most steps. A
-// job without any plan waits.
+// Plays the best plan of every cluster that occurs, and returns the report of the one that completes the most steps, or
+// that completes all of them first. A job without any plan waits.
 Result<ReplayReport> Replay::World::run_static() {
   auto most = run_fixed(std::nullopt);
   for (const ClusterState& cluster : timeline.clusters) {
@@ -117,7 +121,7 @@ Result<ReplayReport> Replay::World::run_static() {
     }
     auto report = run_fixed(*plan);
     if (!report) return report;
-    if (report->steps > most->steps) most = std::move(report);
+    if (has_done_more(*report, *most)) most = std::move(report);
   }
   return most;
 }
@@ -215,8 +219,9 @@ Result<Replay> Replay::make(const JobSpec& job, const ClusterState& cluster, con
   const Seconds end = end_of(traces);
   const auto lifetimes = node_lifetimes(whole, traces, options.seed);
   const auto timeline = [&](const NodeTimes& of) { return timeline_of(whole, lifetimes, options.prices, of, end); };
-  auto world = std::make_shared<World>(World{job, times, timeline(nodes), timeline({nodes.start, Seconds(0)}),
-                                             *std::move(book), options.look_ahead, notes_on(traces, options, end)});
+  auto world =
+      std::make_shared<World>(World{job, times, timeline(nodes), timeline({nodes.start, Seconds(0)}), *std::move(book),
+                                    options.look_ahead, notes_on(traces, options, end)});
   world->limit_searches();
   return Replay(std::move(world));
 }

@@ -180,6 +180,16 @@ class CommandLine(ProgramTest):
             self.assertIn("starting", figures["lostSeconds"])
         self.assertIn("OF ORACLE", sailor(*arguments).stdout)
 
+    def test_a_replay_of_all_policies_says_when_each_of_them_has_completed_the_job(self):
+        trace = self.write("trace.csv", "seconds,nodes\n0,2\n600,8\n100000,8\n")
+        job = self.write("short.yaml", (ROOT / "crds/examples/opt-350m.yaml").read_text().replace("steps: 10000", "steps: 100"))
+        arguments = ["replay", "-f", job, *INPUTS[2:], "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "--policy", "all"]
+        policies = json.loads(sailor(*arguments, "-o", "json").stdout)["policies"]
+        for figures in policies.values():
+            self.assertTrue(figures["done"])
+            self.assertAlmostEqual(figures["seconds"], min(other["seconds"] for other in policies.values()), delta=200)
+        self.assertIn(" TIME ", sailor(*arguments).stdout)
+
     def test_a_replay_looks_ahead_where_the_policy_can(self):
         trace = self.write("trace.csv", "seconds,nodes\n" + "".join(f"{300 * i},{8 - i % 2}\n" for i in range(40)))
         replay = ["replay", *INPUTS, "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "-o", "json"]

@@ -179,6 +179,16 @@ TEST(Replay, AStaticJobHasTheSizeThatCompletesTheMostSteps) {
   EXPECT_EQ(large.lost_to(LostTime::kWaiting), Seconds(1000));
 }
 
+TEST(Replay, AStaticJobThatCompletesHasTheSizeThatCompletesFirst) {
+  JobSpec job = a_long_job();
+  job.training.steps = 10'000;
+  const auto alone = replayed(job, trace_of({1}, 1e6), ReplayPolicy::kStatic, at_once());
+  const double gap = alone.end.value() / 4;
+  const auto report = replayed(job, trace_of({1, 4, 4, 4, 4, 4}, gap), ReplayPolicy::kStatic, at_once());
+  EXPECT_TRUE(report.is_done);
+  EXPECT_EQ(report.periods.back().used_gpus, 4);
+}
+
 // Four nodes at $0.3 for 5,000 s, and the one that is left, idle, for 1,000 s.
 TEST(Replay, NodesOfAStaticJobArePaidForWhileItWaits) {
   const auto report = replayed(a_long_job(), trace_of({4, 4, 4, 4, 4, 1}), ReplayPolicy::kStatic, at_once());
