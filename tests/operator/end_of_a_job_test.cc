@@ -126,6 +126,22 @@ TEST_F(EndOfJob, TheLastReportOfAPodSaysWhichCheckpointIsTheNewest) {
   EXPECT_EQ(world.status()["progress"]["lastCheckpointStep"], 100);
 }
 
+TEST_F(EndOfJob, AJobWhoseLastCheckpointCouldNotBeWrittenSaysSo) {
+  start();
+  for (auto& [uid, agent] : world.agents) {
+    AgentReport& report = agent.report.value();
+    if (report.progress) report.progress->last_checkpoint_step = 90;
+    report.workers.back().message = "writing /checkpoints/step-100/piece-003-00.bin: No space left on device";
+  }
+  world.finish_pods();
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete");
+  EXPECT_THAT(
+      world.condition("Complete"),
+      AllOf(HasSubstr("steps are done. The last checkpoint could not be written: writing /checkpoints/step-100"),
+            HasSubstr("No space left on device")));
+}
+
 TEST_F(EndOfJob, PodsThatEndOneByOneAtTheEndCauseNoNewGeneration) {
   start();
   for (auto& [uid, agent] : world.agents) {

@@ -59,9 +59,26 @@ bool may_finish(const Observation& observation, std::int64_t generation) {
                              [&](const PodView& pod) { return may_finish(observation, pod, generation); });
 }
 
+// Returns why the workers could not save the state of the last step; empty if they saved it, or if the job has no
+// checkpoints.
+std::string why_unsaved(const Observation& observation, std::int64_t last_step) {
+  std::string why;
+  for (const PodView& pod : observation.pods) {
+    if (!pod.is_ours || !pod.termination_report) continue;
+    const auto& progress = pod.termination_report->progress;
+    if (progress && progress->last_checkpoint_step >= last_step) return "";
+    for (const WorkerReport& worker : pod.termination_report->workers) {
+      if (is_finished(worker) && !worker.message.empty()) why = worker.message;
+    }
+  }
+  return why;
+}
+
 // spec.training.steps may have grown when the workers had done the last step that they knew of, or were about to.
 std::string end_message(const Observation& observation, const WorkerReport& finished) {
   const std::int64_t wanted = observation.job.spec->training.steps;
+  if (const std::string why = why_unsaved(observation, finished.step); !why.empty())
+    return fmt::format("{} steps are done. The last checkpoint could not be written: {}.", finished.step, why);
   if (finished.step >= wanted) return fmt::format("All {} steps are done.", wanted);
   return fmt::format(
       "{} steps are done. spec.training.steps was raised to {} too late for the workers to know; to go on, create a "
