@@ -31,10 +31,23 @@ Result<PlanBook> PlanBook::make(const JobSpec& job, const ClusterState& whole, c
   return book;
 }
 
+// Prices may change thousands of times.
 int PlanBook::number_of(const ClusterState& cluster) {
-  const auto known = std::ranges::find(clusters_, cluster);
-  if (known == clusters_.end()) clusters_.push_back(cluster);
-  return static_cast<int>(std::ranges::find(clusters_, cluster) - clusters_.begin());
+  ClusterState asked = cluster;
+  if (!depends_on_prices()) {
+    for (Pool& pool : asked.pools) pool.price_per_gpu = whole().pools.front().price_per_gpu;
+  }
+  const auto known = std::ranges::find(clusters_, asked);
+  if (known != clusters_.end()) return static_cast<int>(known - clusters_.begin());
+  clusters_.push_back(std::move(asked));
+  return static_cast<int>(clusters_.size()) - 1;
+}
+
+// With a single pool, a price is a factor of the cost of all plans.
+bool PlanBook::depends_on_prices() const {
+  const auto* fastest = std::get_if<MaximizeThroughput>(&job_.objective);
+  const bool limits_cost = fastest != nullptr && *fastest != MaximizeThroughput();
+  return whole().pools.size() > 1 || limits_cost;
 }
 
 void PlanBook::limit_searches(std::vector<int> clusters) {

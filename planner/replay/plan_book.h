@@ -35,7 +35,8 @@ class PlanBook {
   static Result<PlanBook> make(const JobSpec& job, const ClusterState& whole, const Estimator& estimator,
                                const PlanOptions& options);
 
-  // Returns the number of the cluster in this book.
+  // Returns the number of the cluster in this book. Clusters that differ only in prices have the same number if no
+  // answer depends on prices.
   int number_of(const ClusterState& cluster);
   // Keeps questions about many clusters fast. If there are more than kMostSearches, only so many of them are searched
   // everywhere. For each other, the planner searches near the plan of the next larger one, which takes a tenth of the
@@ -68,6 +69,7 @@ class PlanBook {
         options_(std::move(options)),
         problem_(std::make_unique<PlanningProblem>(std::move(problem))) {}
 
+  [[nodiscard]] bool depends_on_prices() const;
   int add(Plan plan, Estimate estimate);
   [[nodiscard]] Result<PlannedJob> ask(int cluster, PlanStyle style);
   [[nodiscard]] const ClusterState& cluster(int number) const { return clusters_[static_cast<std::size_t>(number)]; }

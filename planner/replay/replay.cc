@@ -1,6 +1,7 @@
 #include "planner/replay/replay.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -113,12 +114,14 @@ Result<ReplayReport> Replay::World::run_fixed(std::optional<int> plan) {
 // that completes all of them first. A job without any plan waits.
 Result<ReplayReport> Replay::World::run_static() {
   auto most = run_fixed(std::nullopt);
+  std::set<int> played;
   for (const ClusterState& cluster : timeline.clusters) {
     const auto plan = book.best(book.number_of(cluster), PlanStyle::kAny);
     if (!plan) {
       if (plan.error().code == ErrorCode::kInfeasible) continue;
       return tl::unexpected(plan.error());
     }
+    if (!played.insert(*plan).second) continue;
     auto report = run_fixed(*plan);
     if (!report) return report;
     if (has_done_more(*report, *most)) most = std::move(report);

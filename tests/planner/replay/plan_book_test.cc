@@ -2,6 +2,7 @@
 #include "planner/replay/plan_book.h"
 
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -57,6 +58,21 @@ TEST(PlanBook, EqualQuestionsAreAskedOnce) {
   std::mt19937_64 draw(1);
   for (int i = 0; i < 1000; ++i) many.push_back(static_cast<int>(draw() % 5));
   EXPECT_EQ(questions(many), questions({4, 3, 2, 1, 0}));
+}
+
+TEST(PlanBook, PricesOfASinglePoolAreOnlyAQuestionForAJobThatLimitsItsCost) {
+  const Simulator simulator;
+  const auto questions = [&](const Objective& objective) {
+    JobSpec job = a_long_job();
+    job.objective = objective;
+    PlanBook book = PlanBook::make(job, four_nodes(), simulator, {}).value();
+    ClusterState dear = four_nodes();
+    dear.pools[0].price_per_gpu = DollarsPerHour(2);
+    return std::set{book.number_of(four_nodes()), book.number_of(dear)}.size();
+  };
+  EXPECT_EQ(questions(MaximizeThroughput{}), 1U);
+  EXPECT_EQ(questions(MinimizeCost{.min_throughput = 1}), 1U);
+  EXPECT_EQ(questions(MaximizeThroughput{.max_cost_per_hour = DollarsPerHour(5)}), 2U);
 }
 
 TEST(PlanBook, PlansOfManyClustersAreNearlyAsFastAsThoseSearchedEverywhere) {
