@@ -49,9 +49,16 @@ Seconds end_of(const std::map<PoolKey, Trace>& traces) {
   return end;
 }
 
-std::vector<std::string> notes_on(const std::map<PoolKey, Trace>& traces, const ReplayOptions& options, Seconds end) {
+// `whole` is the part of the cluster that the job can use.
+std::vector<std::string> notes_on(const std::map<PoolKey, Trace>& traces, const ClusterState& whole,
+                                  const ReplayOptions& options, Seconds end) {
   std::vector<std::string> notes;
   for (const auto& [pool, trace] : traces) {
+    if (whole.find(pool) == nullptr) {
+      notes.push_back(fmt::format("The job cannot use pool {}, so the trace of this pool changes nothing but the end.",
+                                  to_string(pool)));
+      continue;
+    }
     if (trace.end > end) {
       notes.push_back(
           fmt::format("The trace of pool {} lasts for {:.0f} s, but only {:.0f} s of it are used, because "
@@ -224,7 +231,7 @@ Result<Replay> Replay::make(const JobSpec& job, const ClusterState& cluster, con
   const auto timeline = [&](const NodeTimes& of) { return timeline_of(whole, lifetimes, options.prices, of, end); };
   auto world =
       std::make_shared<World>(World{job, times, timeline(nodes), timeline({nodes.start, Seconds(0)}), *std::move(book),
-                                    options.look_ahead, notes_on(traces, options, end)});
+                                    options.look_ahead, notes_on(traces, whole, options, end)});
   world->limit_searches();
   return Replay(std::move(world));
 }

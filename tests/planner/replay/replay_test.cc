@@ -336,6 +336,18 @@ TEST(Replay, ATraceOrAPriceOfAMissingPoolIsAnError) {
             ErrorCode::kInvalidArgument);
 }
 
+TEST(Replay, ATraceOfAPoolThatTheJobCannotUseIsSaid) {
+  const ClusterState cluster = a_cluster()
+                                   .pool("us-central1-a", "nvidia-l4", 4, 1, Provisioning::kSpot)
+                                   .pool("us-central1-b", "nvidia-l4", 4, 1, Provisioning::kSpot);
+  const Simulator simulator;
+  JobSpec job = a_long_job();
+  job.resources.zones = {Zone("us-central1-a")};
+  const auto other = testing::a_key("us-central1-b", "nvidia-l4", Provisioning::kSpot);
+  const auto replay = Replay::make(job, cluster, {{other, trace_of({4, 3})}}, simulator, {});
+  EXPECT_THAT(replay->notes(), ElementsAre(HasSubstr("cannot use pool us-central1-b/nvidia-l4/spot")));
+}
+
 TEST(Replay, ATraceThatEndsBeforeAnotherIsSaid) {
   const ClusterState cluster = a_cluster()
                                    .pool("us-central1-a", "nvidia-l4", 4, 1, Provisioning::kSpot)
