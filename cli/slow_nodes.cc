@@ -36,6 +36,7 @@ std::optional<SlowNode> slow_node(std::string_view text) {
   for (const auto part : std::views::split(text.substr(equals + 1), ',')) {
     if (!add_slow_gpus({part.begin(), part.end()}, node.grades)) return std::nullopt;
   }
+  if (node.grades.empty()) return std::nullopt;
   return node;
 }
 

@@ -49,6 +49,7 @@ class NoPlan(ProgramTest):
     def test_slow_nodes_that_the_cluster_does_not_have_are_refused(self):
         pool = "us-central1-a/nvidia-l4/spot"
         self.assert_refused(self.ask("--slow", pool), 2, f"--slow {pool}: is not a node with slow GPUs", "=2.5,1.4")
+        self.assert_refused(self.ask("--slow", f"{pool}="), 2, "is not a node with slow GPUs")
         self.assert_refused(self.ask("--slow", f"{pool}=fast"), 2, "is not a node with slow GPUs")
         self.assert_refused(self.ask("--slow", f"{pool}=0x2"), 2, "is not a node with slow GPUs")
         self.assert_refused(self.ask("--slow", f"{pool}=0.5"), 2, "is not a node with slow GPUs", "at least 1")
