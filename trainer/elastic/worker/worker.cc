@@ -77,7 +77,7 @@ class Worker {
       case WorkerPlace::kAwaitingLease:
         return await_lease();
       case WorkerPlace::kFinishing:
-        training().finish([this] { report_phase(phase_of(state_.place)); });
+        training().finish([this] { note_failed_checkpoint(); });
         return event::Finished{};
       default:
         return await_assignment();
@@ -290,6 +290,13 @@ class Worker {
     if (membership().rank() == 0) log_step(training().progress());
     report_phase(WorkerPhase::kTraining);
     return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training().is_done()};
+  }
+
+  // The last checkpoint could not be written. A newer generation takes over the state, perhaps to save it elsewhere.
+  void note_failed_checkpoint() {
+    if (mailbox_.has_newer_than(state_.generation))
+      throw CannotSaveState("the last checkpoint is left to a newer generation");
+    report_phase(phase_of(state_.place));
   }
 
   // Looks for a newer assignment. The worker obeys it when its preparation is over, or at once if it cannot wait.

@@ -265,6 +265,22 @@ TEST(Worker, TheLastCheckpointIsTriedAgainUntilItIsWritten) {
   EXPECT_EQ(newest_checkpoint(job), job.training.steps);
 }
 
+TEST(Worker, AJobThatCannotWriteItsLastCheckpointHandsItsStateToANewerGeneration) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.checkpoint = {.path = (scratch.folder() / "text-0.txt").string(), .every_steps = 100, .keep = 1};  // a file
+  WorkerThreads workers(2);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.message.find("/step-") != std::string::npos; });
+  job.checkpoint.path = (scratch.folder() / "saved").string();
+  workers.assign(releasing_assignment(job, 2, workers));
+  workers.wait_until(0, [](const WorkerReport& report) {
+    return report.phase == WorkerPhase::kReleased || report.phase == WorkerPhase::kFinished;
+  });
+  EXPECT_EQ(workers.last(0).phase, WorkerPhase::kReleased);
+  EXPECT_EQ(newest_checkpoint(job), job.training.steps);
+}
+
 TEST(Worker, APathThatCannotBeWrittenIsReportedAndTrainingContinues) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
