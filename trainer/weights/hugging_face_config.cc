@@ -54,6 +54,31 @@ void read_opt(JsonReader& reader, ModelSpec& spec) {
   require(reader, "layer_norm_elementwise_affine", true);
 }
 
+// Returns whether the first block has global attention, the second local, and so on. `types` lists how often some kinds
+// follow each other: [[["global", "local"], 2], [["global"], 1]].
+bool alternates(const Json& types, int blocks) {
+  int block = 0;
+  for (const Json& entry : types) {
+    const bool is_entry = entry.is_array() && entry.size() == 2 && entry[0].is_array() && !entry[0].empty() &&
+                          entry[1].is_number_integer();
+    if (!is_entry) return false;
+    for (auto left = entry[1].get<std::int64_t>(); left > 0 && block < blocks; --left) {
+      for (const Json& kind : entry[0]) {
+        if (kind != (block++ % 2 == 0 ? "global" : "local")) return false;
+      }
+    }
+  }
+  return block >= blocks;
+}
+
+// Hugging Face refuses types for more or fewer blocks than the model has.
+Json alternating_attention(int blocks) {
+  Json types = Json::array();
+  if (blocks > 1) types.push_back(Json::array({Json::array({"global", "local"}), blocks / 2}));
+  if (blocks % 2 == 1) types.push_back(Json::array({Json::array({"global"}), 1}));
+  return types;
+}
+
 void read_gpt_neo(JsonReader& reader, ModelSpec& spec) {
   spec.blocks = reader.required<int>("num_layers");
   spec.hidden_size = reader.required<int>("hidden_size");
@@ -63,10 +88,8 @@ void read_gpt_neo(JsonReader& reader, ModelSpec& spec) {
   spec.norm_epsilon = reader.value_or("layer_norm_epsilon", spec.norm_epsilon);
   spec.activation = read_enum(reader, "activation_function", kActivations, spec.activation);
   spec.local_window = reader.value_or("window_size", spec.local_window);
-  const Json& pattern = reader.list("attention_types");  // [[["global", "local"], n]]
-  const bool alternates = pattern.size() == 1 && pattern[0].is_array() && pattern[0].size() == 2 &&
-                          pattern[0][0] == Json({"global", "local"});
-  if (reader.optional<Json>("attention_types") && !alternates) {
+  const Json& types = reader.list("attention_types");
+  if (reader.optional<Json>("attention_types") && !alternates(types, spec.blocks)) {
     reader.record("attention_types", "this trainer supports only alternating global and local attention");
   }
 }
@@ -127,7 +150,7 @@ Json shape_of(const ModelSpec& spec) {
               {"max_position_embeddings", spec.max_positions},
               {"layer_norm_epsilon", spec.norm_epsilon},
               {"window_size", spec.local_window},
-              {"attention_types", {{{"global", "local"}, (spec.blocks + 1) / 2}}}};
+              {"attention_types", alternating_attention(spec.blocks)}};
     case ModelFamily::kLlama:
       return {{"num_hidden_layers", spec.blocks},   {"hidden_size", spec.hidden_size},
               {"num_attention_heads", spec.heads},  {"num_key_value_heads", spec.kv_heads},

@@ -111,6 +111,20 @@ TEST(Import, ReadsTheAttentionOfGptNeoOrRefusesIt) {
   EXPECT_THAT(reads(7), HasSubstr("attention_types: 7"));
 }
 
+// Hugging Face refuses a pattern of another length than the model's.
+TEST(ExportedConfig, OfAGptNeoDescribesTheAttentionOfExactlyItsBlocks) {
+  ModelSpec spec = testing::tiny_model(ModelFamily::kGptNeo);
+  spec.local_window = 256;
+  for (const auto& [blocks, types] : {std::pair(1, R"([[["global"],1]])"),
+                                      {2, R"([[["global","local"],1]])"},
+                                      {5, R"([[["global","local"],2],[["global"],1]])"}}) {
+    spec.blocks = blocks;
+    const auto config = hugging_face_config(spec);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->at("attention_types").dump(), types);
+  }
+}
+
 TEST(Import, NamesWhatIsMissing) {
   const testing::Scratch scratch;
   EXPECT_THAT(import_model(scratch.folder()).error().message, HasSubstr("config.json: it is missing"));
