@@ -1,8 +1,10 @@
 // sailor: makes the decisions of the operator offline, without a cluster.
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -260,7 +262,7 @@ void add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
   command
       ->add_option("--seed", arguments.options.seed,
                    "draws the nodes that leave, where a trace has only counts (default 1)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
   add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
 }

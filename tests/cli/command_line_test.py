@@ -49,7 +49,7 @@ class CommandLine(ProgramTest):
                                 "--restart-seconds")
         for degree in ("0", "-4", "1.5", "many"):
             self.assert_refused(sailor("plan", *INPUTS, "--max-tensor-parallel", degree), 2, "--max-tensor-parallel")
-        self.assert_refused(sailor("replay", *INPUTS, "--trace", "t", "--seed", "-1"), 2, "--seed")
+        self.assert_refused(sailor("replay", *INPUTS, "--trace", "t", "--seed", "-1"), 2, "--seed", "not in range 0 to 9223372036854775807")
 
     def test_files_that_cannot_be_read_are_named(self):
         for flags in (["-f", "nowhere.yaml", "--cluster", CLUSTER], ["-f", JOB, "--cluster", "nowhere.yaml"],
