@@ -23,7 +23,7 @@ tl::unexpected<Error> unreadable(const std::string& path, const char* why) {
 }  // namespace
 
 Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // does not wait for the writer of a pipe
   if (fd < 0) return unreadable(path, std::strerror(errno));
   struct stat status {};
   fstat(fd, &status);

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/trainer/support/assignments.h"
@@ -116,6 +117,14 @@ TEST(Corpus, SaysWhatIsWrongWithThePath) {
   EXPECT_THAT(error_of({DataFormat::kTokens, (scratch.folder() / "odd.bin").string()}), HasSubstr("truncated"));
   write(scratch.folder() / "nothing", "");
   EXPECT_THAT(error_of({DataFormat::kBytes, (scratch.folder() / "nothing").string()}), HasSubstr("are empty"));
+}
+
+TEST(Corpus, APipeIsRefusedInsteadOfWaitedFor) {
+  const testing::Scratch scratch;
+  const std::string pipe = (scratch.folder() / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(Corpus::open({.format = DataFormat::kBytes, .path = pipe}, 4).error().message,
+              HasSubstr("not a regular file"));
 }
 
 TEST(Batches, TargetsAreTheTokensThatFollow) {
