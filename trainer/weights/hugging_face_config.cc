@@ -102,11 +102,15 @@ void read_llama(JsonReader& reader, ModelSpec& spec) {
   spec.ffn_size = reader.required<int>("intermediate_size");
   spec.norm_epsilon = reader.value_or("rms_norm_eps", spec.norm_epsilon);
   spec.activation = read_enum(reader, "hidden_act", kActivations, spec.activation);
-  JsonReader rotary(reader.child("rope_parameters"),
-                    "config.rope_parameters");  // newer files have it here, older ones as rope_theta
+  // Newer files describe the rotary frequencies in rope_parameters, older ones in rope_theta and rope_scaling. The
+  // oldest call the type of a scaling `type`.
+  JsonReader rotary(reader.child("rope_parameters"), "config.rope_parameters");
+  JsonReader scaling(reader.child("rope_scaling"), "config.rope_scaling");
   spec.rope_theta = rotary.value_or("rope_theta", reader.value_or("rope_theta", spec.rope_theta));
-  const bool is_scaled = reader.optional<Json>("rope_scaling").has_value() ||
-                         rotary.value_or<std::string>("rope_type", "default") != "default";
+  const std::string usual = "default";
+  const bool is_scaled = rotary.value_or("rope_type", usual) != usual ||
+                         (reader.optional<Json>("rope_scaling") &&
+                          scaling.value_or("rope_type", scaling.value_or("type", std::string())) != usual);
   if (is_scaled) reader.record("rope_scaling", "this trainer does not support scaled rotary frequencies");
   if (reader.value_or("head_dim", spec.hidden_size / std::max(spec.heads, 1)) * spec.heads != spec.hidden_size) {
     reader.record("head_dim", "this trainer supports only head_dim * heads = hidden_size");

@@ -87,8 +87,12 @@ TEST(HuggingFaceConfig, RefusesWhatTheLayersDoNotCompute) {
                            {"rope_scaling", {{"factor", 8}}}};
   EXPECT_THAT(spec_from_hugging_face_config(config, "m").error().message,
               HasSubstr("config.rope_scaling: this trainer does not support scaled rotary"));
-  config.erase("rope_scaling");
-  EXPECT_TRUE(spec_from_hugging_face_config(config, "m"));
+  config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8}};
+  EXPECT_FALSE(spec_from_hugging_face_config(config, "m"));
+  for (const nlohmann::json& unscaled : nlohmann::json{nullptr, {{"rope_type", "default"}}, {{"type", "default"}}}) {
+    config["rope_scaling"] = unscaled;
+    EXPECT_TRUE(spec_from_hugging_face_config(config, "m")) << unscaled;
+  }
   config["attention_bias"] = true;
   EXPECT_THAT(spec_from_hugging_face_config(config, "m").error().message, HasSubstr("config.attention_bias"));
   EXPECT_THAT(spec_from_hugging_face_config({{"model_type", "bert"}}, "m").error().message,
