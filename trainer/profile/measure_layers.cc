@@ -258,7 +258,13 @@ std::vector<LayerMemory> measure_memory(const MeasureRequest& request, ProfilePo
 
 }  // namespace
 
-Result<void> check_tensor_parallel_sizes(const MeasureRequest& request) {
+Result<void> check_sizes(const MeasureRequest& request) {
+  const int longest = request.model.max_positions - request.model.first_position();
+  if (request.model.max_positions > 0 && request.sequence_length > longest) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a sequence of {} tokens is longer than the {} positions of model {}; measure shorter ones",
+                            request.sequence_length, longest, request.model.name));
+  }
   const int most = max_tensor_parallel(request.model);
   for (const int tensor_parallel : request.tensor_parallel_sizes) {
     if (tensor_parallel > 1 && !compute_device().is_cpu()) {

@@ -32,8 +32,9 @@ struct Measurement {
   double cpu_utilization = 1;
 };
 
-// Returns an error if a group of one of the requested sizes cannot compute the model.
-Result<void> check_tensor_parallel_sizes(const MeasureRequest& request);
+// Returns an error if the model has fewer positions than a sequence has tokens, or if a group of one of the requested
+// sizes cannot compute it.
+Result<void> check_sizes(const MeasureRequest& request);
 
 // Measures the times of all combinations of sizes, and the memory per sample at the last microbatch size. Measures only
 // two transformer blocks, because all blocks are alike.

@@ -50,7 +50,7 @@ void warn_if_machine_is_busy(double cpu_utilization, const ProfileOptions& optio
 Result<std::string> profile(const MeasureRequest& request, const ProfileOptions& options) {
   if (const auto device = use_device(options.device, 0); !device) return tl::unexpected(device.error());
   if (!compute_device().is_cpu()) allow_tf32();
-  if (const auto checked = check_tensor_parallel_sizes(request); !checked) return tl::unexpected(checked.error());
+  if (const auto checked = check_sizes(request); !checked) return tl::unexpected(checked.error());
   set_cpu_threads(options.threads);
   if (options.channel >= 0) run_as_background_load(request, options.channel);
   const auto load = BackgroundLoad::start(options.program, options.arguments, options.concurrency - 1);

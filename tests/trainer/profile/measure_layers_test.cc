@@ -82,16 +82,24 @@ TEST(Measure, WithSequenceParallelismAWorkerKeepsActivationsOfItsTokensOnly) {
   }
 }
 
+TEST(Measure, RefusesSequencesLongerThanThePositionsOfTheModel) {
+  MeasureRequest longest = request(Precision::kFp32);
+  longest.sequence_length = longest.model.max_positions;
+  EXPECT_TRUE(check_sizes(longest));
+  ++longest.sequence_length;
+  EXPECT_THAT(check_sizes(longest).error().message, HasSubstr("longer than the"));
+}
+
 TEST(Measure, RefusesTensorParallelSizesThatCannotComputeTheModel) {
   MeasureRequest wrong = request(Precision::kFp32);
-  EXPECT_TRUE(check_tensor_parallel_sizes(wrong));
+  EXPECT_TRUE(check_sizes(wrong));
   wrong.tensor_parallel_sizes = {1, 2 * wrong.model.kv_heads};
-  EXPECT_THAT(check_tensor_parallel_sizes(wrong).error().message, HasSubstr("at most"));
+  EXPECT_THAT(check_sizes(wrong).error().message, HasSubstr("at most"));
   wrong.tensor_parallel_sizes = {1, 2};
   wrong.sequence_length = 15;
-  EXPECT_TRUE(check_tensor_parallel_sizes(wrong));
+  EXPECT_TRUE(check_sizes(wrong));
   wrong.sequence_parallelism = SequenceParallelism::kAlways;
-  EXPECT_THAT(check_tensor_parallel_sizes(wrong).error().message, HasSubstr("divide the 15 tokens"));
+  EXPECT_THAT(check_sizes(wrong).error().message, HasSubstr("divide the 15 tokens"));
 }
 
 }  // namespace
