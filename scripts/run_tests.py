@@ -151,7 +151,7 @@ def go_test(tags, selection):
     """go test -json prints an event per line. The output of a test is kept until it is known whether the test fails."""
     tally = Tally()
     # -vet=off: for each of the 2,757 packages that the tests depend on, vet would run once. `make tidy` runs it instead.
-    command = [go_binary(), "test", "-json", "-count=1", "-p=1", "-timeout=90m" if tags else "-timeout=45m", "-vet=off",
+    command = [go_binary(), "test", "-json", "-count=1", "-p=1", "-timeout=90m" if tags else "-timeout=75m", "-vet=off",
                f"-tags={tags}", *selection]
     # Without cgo, as in scripts/build_cluster.sh, so that both share the compiled packages in Go's cache.
     process = subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
