@@ -233,6 +233,35 @@ TEST_F(NewNodes, JobUsesTheNodesThatCameIfNoOtherComesForAMinute) {
   EXPECT_THAT(world.zones_of_awaited_nodes(), ElementsAre(kZoneA)) << "it asks for the rest again";
 }
 
+TEST_F(NewNodes, JobStartsOnTheNodesThatCameIfNoOtherComesForAMinute) {
+  add_pool("a", kZoneA, 3);
+  add_job();
+  ASSERT_THAT(world.pods_without_node(), SizeIs(3));
+  world.make_nodes(2);
+  wait(std::chrono::seconds(50));
+  EXPECT_THAT(world.sent, IsEmpty()) << "it waits for the third";
+  const std::vector<std::string> pods = world.pods();
+  wait(std::chrono::seconds(11));
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("new-1", "new-2"));
+  EXPECT_THAT(pods, AllOf(Contains(world.pod_on("new-1")), Contains(world.pod_on("new-2")))) << "no pod starts anew";
+  cool_down();
+  EXPECT_THAT(world.zones_of_awaited_nodes(), ElementsAre(kZoneA)) << "it asks for the third again";
+}
+
+TEST_F(NewNodes, JobThatStartsWaitsForAllNodesIfThoseThatCameDoNotSuffice) {
+  add_pool("a", kZoneA, 3);
+  world.add_job({{"resources", {{"minGpus", 6}}}});
+  world.settle();
+  world.make_nodes(2);
+  wait(std::chrono::minutes(5));
+  EXPECT_THAT(world.pods_without_node(), SizeIs(1));
+  EXPECT_EQ(world.record().generation, 1);
+  world.make_nodes();
+  world.settle();
+  EXPECT_EQ(world.state(), "Running");
+}
+
 TEST_F(NewNodes, JobUsesAnExistingNodeThatBecomesFreeWhileItWaitsForNewOnes) {
   start_on_one_node();
   cool_down();

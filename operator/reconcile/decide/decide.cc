@@ -17,6 +17,7 @@
 #include "operator/reconcile/decide/lost_record.h"
 #include "operator/reconcile/decide/new_nodes.h"
 #include "operator/reconcile/decide/next_status.h"
+#include "operator/reconcile/decide/partial_start.h"
 #include "operator/reconcile/decide/policy.h"
 #include "operator/reconcile/decide/quarantine.h"
 #include "operator/reconcile/decide/queueing.h"
@@ -35,7 +36,7 @@ namespace {
 using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
 // The first policy that applies to the job decides. The policies after start_first_generation require a record.
-constexpr std::array<Policy, 19> kPolicies = {
+constexpr std::array<Policy, 20> kPolicies = {
     hold_invalid_job,              // its spec, or its record, cannot be read
     complete_job,                  // all steps are done and all pods have ended
     fail_job_past_deadline,        // spec.activeDeadlineSeconds
@@ -50,6 +51,7 @@ constexpr std::array<Policy, 19> kPolicies = {
     watch_joining_pods,            // a voluntary change waits for its new pods: withdraw it if they fail
     respond_to_trainer_failure,    // continue without the failed pod, or restart, or fail the job
     respond_to_disruption,         // pods or nodes are lost, or about to be: continue with what is left
+    start_on_nodes_that_came,      // others that it waits for are late
     yield_to_queue,                // Kueue takes GPUs back
     yield_gpus,                    // a job of higher priority claims GPUs of this one
     follow_changed_spec,           // plan for the new spec

@@ -18,9 +18,6 @@
 namespace sailor {
 namespace {
 
-// If some of the new nodes have come and no further one for this long, the job may begin to use those that it has.
-constexpr auto kNextNodeLimit = std::chrono::minutes(1);
-
 // Returns the record in which the running generation is the newest one again. This is safe because no agent was
 // notified of the withdrawn one.
 GenerationRecord without_change(const GenerationRecord& record) {
@@ -63,15 +60,6 @@ std::vector<const PodView*> joining_pods(const Observation& observation, const G
   return pods;
 }
 
-// Returns when the last joining pod has got its node; nothing: none has.
-std::optional<Time> newest_node_came_at(const Observation& observation, const GenerationRecord& record) {
-  std::optional<Time> newest;
-  for (const PodView* pod : joining_pods(observation, record)) {
-    newest = std::max(newest.value_or(Time()), pod->bound_at.value_or(pod->created));
-  }
-  return newest;
-}
-
 // Looks for a better plan on existing nodes that the change does not use. Some may have become free since it began.
 BetterPlan look_elsewhere(const Observation& observation, const GenerationRecord& record) {
   NodeQuery query = NodeQuery::for_change(ElasticityMode::kLive);
@@ -103,8 +91,8 @@ std::optional<PolicyResult> replace_change(const Observation& observation, const
   }
   const auto over = std::ranges::find_if(waits, [&](const NodeWait& wait) { return observation.now >= wait.over_at; });
   const bool is_over = over != waits.end();
-  const auto came_at = newest_node_came_at(observation, record);
-  const bool begins = is_over || (came_at && observation.now >= *came_at + kNextNodeLimit);
+  const auto late_at = others_are_late_at(observation, record);
+  const bool begins = is_over || (late_at && observation.now >= *late_at);
   if (!begins) {
     const BetterPlan elsewhere = look_elsewhere(observation, record);
     if (elsewhere.lookup.answer == nullptr) return ask_planner(elsewhere.lookup);
@@ -116,15 +104,6 @@ std::optional<PolicyResult> replace_change(const Observation& observation, const
   if (better.lookup.answer == nullptr) return ask_planner(better.lookup);
   if (better.is_found) return replace(observation, record, better);
   return is_over ? std::optional(withdraw(record, text_of(observation, *over), {})) : std::nullopt;
-}
-
-// Returns when a change that waits for new nodes may be replaced although none has refused.
-PolicyResult requeue_for_next_node(const Observation& observation, const GenerationRecord& record) {
-  PolicyResult result;
-  const auto came_at = newest_node_came_at(observation, record);
-  if (came_at && *came_at + kNextNodeLimit > observation.now)
-    requeue(result, time_until(observation.now, *came_at + kNextNodeLimit));
-  return result;
 }
 
 }  // namespace
@@ -159,7 +138,7 @@ std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
   if (const auto problem = find_startup_disruption(observation)) {
     return withdraw(record, problem->message, problem->nodes_to_quarantine);
   }
-  PolicyResult result = requeue_for_next_node(observation, record);
+  PolicyResult result;
   requeue(result, observation.settings.start_limit);
   return result;
 }

@@ -10,6 +10,9 @@
 namespace sailor {
 namespace {
 
+// The longest time from one new node of a generation to the next.
+constexpr auto kNextNodeLimit = std::chrono::minutes(1);
+
 // An autoscaler that can do nothing for a new pod may still be reading the cluster.
 constexpr auto kNotTriggeredLimit = std::chrono::minutes(1);
 
@@ -122,12 +125,26 @@ std::optional<PolicyResult> note_pool_refusals(const Observation& observation) {
   return result;
 }
 
+std::optional<Time> others_are_late_at(const Observation& observation, const GenerationRecord& record) {
+  std::optional<Time> newest;
+  for (const Slot& slot : record.placement.slots) {
+    const PodView* pod = find_pod(observation, slot.pod);
+    const bool trains = pod != nullptr && record.running && member_of(*record.running, pod->uid) != nullptr;
+    if (pod == nullptr || pod->node.empty() || trains) continue;
+    newest = std::max(newest.value_or(Time()), pod->bound_at.value_or(pod->created));
+  }
+  return newest ? std::optional<Time>(*newest + kNextNodeLimit) : std::nullopt;
+}
+
 PolicyResult requeue_for_new_nodes(const Observation& observation) {
   PolicyResult result;
   if (!observation.record) return result;
-  for (const NodeWait& wait : find_node_waits(observation, observation.record->placement)) {
+  const std::vector<NodeWait> waits = find_node_waits(observation, observation.record->placement);
+  for (const NodeWait& wait : waits) {
     if (wait.over_at > observation.now) requeue(result, time_until(observation.now, wait.over_at));
   }
+  const auto late_at = others_are_late_at(observation, *observation.record);
+  if (!waits.empty() && late_at && *late_at > observation.now) requeue(result, time_until(observation.now, *late_at));
   for (const auto& [pool, refusal] : observation.cluster->refusals) {
     if (refusal.holds(observation.now)) requeue(result, time_until(observation.now, refusal.until));
   }

@@ -29,11 +29,15 @@ std::string text_of(const Observation& observation, const NodeWait& wait);
 // Returns from when on no node is expected for the pod; nothing: it does not wait for a new node.
 std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot);
 
+// Returns from when on the job may begin to use the new nodes that have come, because the others are late; nothing:
+// none has come.
+std::optional<Time> others_are_late_at(const Observation& observation, const GenerationRecord& record);
+
 // The policy that notes in the record which pools have given no node (PoolRefusal), once a wait is over. Policies after
 // it find these pools in Observation::cluster and plan without them.
 std::optional<PolicyResult> note_pool_refusals(const Observation& observation);
 
-// Requests further decisions for when a wait is over and for when a pool may be asked again.
+// Requests further decisions for when a wait is over, for when others are late, and for when a pool may be asked again.
 PolicyResult requeue_for_new_nodes(const Observation& observation);
 
 }  // namespace sailor
