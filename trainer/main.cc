@@ -1,7 +1,10 @@
 // sailor-trainer: the program in a trainer pod. The pod runs `agent`, which starts one `worker` process per GPU. The
 // other commands measure this machine (`profile`, `links`) and convert weights (`import`, `export`).
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -192,6 +195,14 @@ Result<MeasureRequest> measure_request(const ProfileCommand& command) {
   return request;
 }
 
+// Returns the exit status.
+int print_result(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  log_error("the result cannot be written to standard output; check its target and the free space there",
+            {{"why", std::strerror(errno)}});
+  return 1;
+}
+
 int profile_main(ProfileCommand& command, int argc, char** argv) {
   start_log("profile");
   command.options.program = std::filesystem::read_symlink("/proc/self/exe");
@@ -206,8 +217,7 @@ int profile_main(ProfileCommand& command, int argc, char** argv) {
     log_error("measurement failed", {{"why", manifest.error().message}});
     return 1;
   }
-  fmt::print("{}", *manifest);
-  return 0;
+  return print_result(*manifest);
 }
 
 void add_links_options(CLI::App& command, LinksOptions& links) {
@@ -230,14 +240,13 @@ void add_links_options(CLI::App& command, LinksOptions& links) {
 int links_main(const LinksOptions& options) {
   start_log("links");
   const auto manifest = measure_links(options);
-  if (manifest) fmt::print("{}", *manifest);
   if (!manifest) log_error("measurement failed", {{"why", manifest.error().message}});
-  return manifest ? 0 : 1;
+  return manifest ? print_result(*manifest) : 1;
 }
 
 int capabilities_main() {
-  fmt::print("{}\n", to_json(gpu_support()).dump(2));
-  return 0;
+  start_log("capabilities");
+  return print_result(to_json(gpu_support()).dump(2) + "\n");
 }
 
 struct WeightCommands {
@@ -264,9 +273,8 @@ void add_export_options(CLI::App& command, WeightCommands& weights) {
 int import_main(const WeightCommands& command) {
   start_log("import");
   const auto spec = import_model(command.model_folder);
-  if (spec) fmt::print("{}", *spec);
   if (!spec) log_error("import failed", {{"why", spec.error().message}});
-  return spec ? 0 : kExitBadInput;
+  return spec ? print_result(*spec) : kExitBadInput;
 }
 
 int export_main(const WeightCommands& command) {
