@@ -143,8 +143,10 @@ PolicyResult requeue_for_new_nodes(const Observation& observation) {
   for (const NodeWait& wait : waits) {
     if (wait.over_at > observation.now) requeue(result, time_until(observation.now, wait.over_at));
   }
-  const auto late_at = others_are_late_at(observation, *observation.record);
-  if (!waits.empty() && late_at && *late_at > observation.now) requeue(result, time_until(observation.now, *late_at));
+  if (!waits.empty()) {
+    const auto late_at = others_are_late_at(observation, *observation.record);
+    if (late_at && *late_at > observation.now) requeue(result, time_until(observation.now, *late_at));
+  }
   for (const auto& [pool, refusal] : observation.cluster->refusals) {
     if (refusal.holds(observation.now)) requeue(result, time_until(observation.now, refusal.until));
   }

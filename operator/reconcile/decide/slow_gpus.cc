@@ -160,9 +160,9 @@ std::string recovered_gpus_text(const Observation& observation, Time then) {
   const GenerationRecord& record = observation.record.value();
   std::vector<SlowGpu> recovered;
   std::ranges::copy_if(record.slow_gpus, std::back_inserter(recovered), [&](const SlowGpu& slow) {
+    if (slow.is_slow() || slow.since <= then) return false;
     const Replica* replica = replica_on(record, slow);
-    const bool is_used_as_usual = replica != nullptr && replica->pool.grade == 0;
-    return !slow.is_slow() && slow.since > then && !is_used_as_usual;
+    return replica == nullptr || replica->pool.grade != 0;
   });
   return text_of(observation, recovered, "have recovered");
 }
