@@ -93,6 +93,8 @@ TEST(HuggingFaceConfig, RefusesWhatTheLayersDoNotCompute) {
     config["rope_scaling"] = unscaled;
     EXPECT_TRUE(spec_from_hugging_face_config(config, "m")) << unscaled;
   }
+  config.erase("rope_scaling");
+  EXPECT_TRUE(spec_from_hugging_face_config(config, "m"));
   config["attention_bias"] = true;
   EXPECT_THAT(spec_from_hugging_face_config(config, "m").error().message, HasSubstr("config.attention_bias"));
   EXPECT_THAT(spec_from_hugging_face_config({{"model_type", "bert"}}, "m").error().message,
