@@ -18,6 +18,12 @@ COMMANDS = ("plan", "simulate", "evaluate", "paper", "replay", "validate", "rend
 
 
 class CommandLine(ProgramTest):
+    def one_pool(self):
+        """Inputs of the job with the pool of T4 alone, whose plans are found in an instant."""
+        with open(CLUSTER, encoding="utf-8") as cluster:
+            (pool,) = (pool for pool in cluster.read().split("\n---\n") if "nvidia-tesla-t4" in pool)
+        return ["-f", JOB, "--cluster", self.write("t4.yaml", pool)]
+
     def test_help_is_a_result_and_names_every_command(self):
         done = sailor("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -171,7 +177,7 @@ class CommandLine(ProgramTest):
 
     def test_a_replay_of_all_policies_compares_them(self):
         trace = self.write("trace.csv", "seconds,nodes\n0,8\n600,3\n1200,8\n")
-        arguments = ["replay", *INPUTS, "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "--policy", "all"]
+        arguments = ["replay", *self.one_pool(), "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "--policy", "all"]
         policies = json.loads(sailor(*arguments, "-o", "json").stdout)["policies"]
         self.assertEqual(set(policies), {"live", "live-ahead", "restart", "restart-ahead", "static", "varuna", "oracle"})
         self.assertEqual(max(policies, key=lambda name: policies[name]["usefulSteps"]), "oracle")
@@ -192,7 +198,7 @@ class CommandLine(ProgramTest):
 
     def test_a_replay_looks_ahead_where_the_policy_can(self):
         trace = self.write("trace.csv", "seconds,nodes\n" + "".join(f"{300 * i},{8 - i % 2}\n" for i in range(40)))
-        replay = ["replay", *INPUTS, "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "-o", "json"]
+        replay = ["replay", *self.one_pool(), "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "-o", "json"]
         for policy in ("live", "restart"):
             for choice, name in (("off", policy), ("on", f"{policy}-ahead"), ("auto", f"{policy}-ahead")):
                 report = json.loads(sailor(*replay, "--policy", policy, "--look-ahead", choice).stdout)
@@ -210,7 +216,7 @@ class CommandLine(ProgramTest):
     def test_a_replay_takes_prices_over_time(self):
         trace = self.write("trace.json", '{"metadata": {"gap_seconds": 600}, "data": [8, 8]}')
         pool = "us-central1-b/nvidia-tesla-t4/spot"
-        replay = ["replay", *INPUTS, "--trace", f"{pool}={trace}", "-o", "json", "--prices"]
+        replay = ["replay", *self.one_pool(), "--trace", f"{pool}={trace}", "-o", "json", "--prices"]
         dear = self.write("dear.json", '[{"Time": 0, "Price": 100}]')
         cheap = self.write("cheap.json", '[{"Time": 0, "Price": 1}]')
         cost = [json.loads(sailor(*replay, f"{pool}={file}").stdout)["cost"] for file in (dear, cheap)]
