@@ -7,31 +7,6 @@
 #include "simulator/peer_replicas.h"
 
 namespace sailor {
-namespace {
-
-// Calls `visit` with the indices of each group of mixed nodes that both pools offer GPUs of.
-template <class Visit>
-void each_shared_node_group(const Pool& a, const Pool& b, Visit visit) {
-  for (std::size_t i = 0; i < a.nodes.size(); ++i) {
-    for (std::size_t j = 0; j < b.nodes.size(); ++j) {
-      if (a.nodes[i].is_mixed() && a.nodes[i].gpus_of_grades == b.nodes[j].gpus_of_grades) visit(i, j);
-    }
-  }
-}
-
-}  // namespace
-
-SharedNodes::SharedNodes(const ClusterState& cluster) : groups_(cluster.pools.size()) {
-  for (std::size_t pool = 0; pool < cluster.pools.size(); ++pool) {
-    const Pool& of = cluster.pools[pool];
-    for (std::size_t lower = pool; lower > 0 && cluster.pools[lower - 1].key.is_like(of.key); --lower) {
-      each_shared_node_group(of, cluster.pools[lower - 1], [&](std::size_t group, std::size_t same) {
-        groups_[pool].push_back({lower - 1, group, same});
-      });
-    }
-  }
-}
-
 const LayerNeeds& Bill::layer_needs_of(const GroupedStage& stage) const {
   const ReplicaGroup& first = stage.groups.front();
   return tables_.needs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.techniques.recomputes);
@@ -96,7 +71,7 @@ std::vector<Bill::Transfer> Bill::peer_replicas() const {
 int Bill::nodes_paid_by(std::size_t pool, std::span<const PackedGroups> packed) const {
   const PackedGroups& used = packed[pool];
   int nodes = used.nodes_used;
-  const std::span<const SharedNodes::Group> shared = shared_.of_pool(pool);
+  const std::span<const SharedNodes::Group> shared = links_.shared_nodes().of_pool(pool);
   if (shared.empty()) return nodes;
   std::vector<int> paid_already(used.nodes_of_group.size());
   for (const SharedNodes::Group& one : shared) {

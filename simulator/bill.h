@@ -13,41 +13,17 @@
 
 namespace sailor {
 
-// The mixed nodes of a cluster: nodes of which several pools of different speed grades offer GPUs.
-class SharedNodes {
- public:
-  // The nodes of a group of a pool that belong to a pool of a lower speed grade too.
-  struct Group {
-    std::size_t lower_pool = 0;
-    std::size_t group = 0;          // index in the pool's nodes
-    std::size_t same_in_lower = 0;  // index in the nodes of the lower pool
-  };
-
-  explicit SharedNodes(const ClusterState& cluster);
-
-  [[nodiscard]] std::span<const Group> of_pool(std::size_t pool) const { return groups_[pool]; }
-
- private:
-  std::vector<std::vector<Group>> groups_;  // one entry per pool
-};
-
 class Bill {
  public:
   // What holds for all plans of a job.
   struct Tables {
     const JobTables& needs;
     const PoolLinks& links;
-    const SharedNodes& shared_nodes;
   };
 
   // All arguments, and what the tables refer to, must outlive the bill.
   Bill(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster, const Tables& tables)
-      : plan_(plan),
-        job_(job),
-        cluster_(cluster),
-        tables_(tables.needs),
-        links_(tables.links),
-        shared_(tables.shared_nodes) {}
+      : plan_(plan), job_(job), cluster_(cluster), tables_(tables.needs), links_(tables.links) {}
 
   // The number of GPUs of each pool that are paid for: those that the plan uses, or all GPUs of their nodes if the pool
   // is paid for by whole nodes. Nodes that a pool of a lower speed grade pays for are left out.
@@ -114,7 +90,6 @@ class Bill {
   const ClusterState& cluster_;
   const JobTables& tables_;
   const PoolLinks& links_;
-  const SharedNodes& shared_;
 };
 
 }  // namespace sailor

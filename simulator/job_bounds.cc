@@ -97,7 +97,8 @@ MessageTime JobSimulation::least_message(const StageShape& shape, int to_pool, b
   const Bytes message =
       tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
   const MessageEnd from{shape.pool, shape.point.tensor_parallel};
-  const bool may_be_inside = in_one_node && to_pool == shape.pool;
+  const auto key_of = [&](int pool) { return cluster_.pools[static_cast<std::size_t>(pool)].key; };
+  const bool may_be_inside = in_one_node && key_of(to_pool).is_like(key_of(shape.pool));
   MessageTime least{links_.between(shape.pool, to_pool).latency, Seconds(std::numeric_limits<double>::infinity())};
   for (const int tensor_parallel : messages_.tensor_parallel_sizes()) {
     const MessageEnd to{to_pool, tensor_parallel};

@@ -35,7 +35,6 @@ JobSimulation::JobSimulation(const JobSpec& job, const ClusterState& cluster, co
     : job_(job),
       cluster_(cluster),
       links_(cluster, network),
-      shared_nodes_(cluster),
       tables_(std::move(tables)),
       execution_(std::move(execution)),
       messages_(cluster_, network, execution_, links_, tables_.tensor_parallel_sizes()),

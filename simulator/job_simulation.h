@@ -82,9 +82,7 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] StageSync sync_of(const GroupedPlan& plan, const GroupedStage& stage) const;
   // Compares `time`, which this simulator computed for the plan, with the Sailor paper's formula.
   [[nodiscard]] PaperComparison compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const;
-  [[nodiscard]] Bill bill_of(const GroupedPlan& plan) const {
-    return {plan, job_, cluster_, {tables_, links_, shared_nodes_}};
-  }
+  [[nodiscard]] Bill bill_of(const GroupedPlan& plan) const { return {plan, job_, cluster_, {tables_, links_}}; }
   [[nodiscard]] const JobTables& tables() const { return tables_; }
   [[nodiscard]] const PoolLinks& links() const { return links_; }
   [[nodiscard]] const JobSpec& job() const { return job_; }
@@ -186,7 +184,6 @@ class JobSimulation final : public JobEstimator {
   const JobSpec& job_;
   const ClusterState& cluster_;
   PoolLinks links_;
-  SharedNodes shared_nodes_;
   JobTables tables_;
   ExecutionModel execution_;
   MessageRates messages_;

@@ -25,11 +25,7 @@ PeerReplicas::PeerReplicas(const GroupedPlan& plan, const ClusterState& cluster,
 StagePeerReplicas PeerReplicas::peer_replicas_of(const GroupedStage& stage) const {
   if (is_on_two_nodes(plan_, stage, links_)) return {};
   const ReplicaGroup& group = stage.groups.front();
-  const bool is_in_one_node = links_.is_inside_node(group.pool, group.pool);
-  const int with_the_holder = is_in_one_node
-                                  ? gpus_of_pools(plan_, cluster_.pools.size())[static_cast<std::size_t>(group.pool)]
-                                  : group.tensor_parallel;
-  StagePeerReplicas replicas{.backup_holders = plan_.gpus() - with_the_holder,
+  StagePeerReplicas replicas{.backup_holders = plan_.gpus() - gpus_beside(group),
                              .backup_pool = backup_pool_for(group.pool)};
   if (replicas.backup_holders <= 0) return {};
   const LayerNeeds& layers =
@@ -45,13 +41,24 @@ StagePeerReplicas PeerReplicas::peer_replicas_of(const GroupedStage& stage) cons
   return replicas;
 }
 
+// Returns how many GPUs of the plan are on the node of a replica of the group.
+int PeerReplicas::gpus_beside(const ReplicaGroup& group) const {
+  if (!links_.is_inside_node(group.pool, group.pool)) return group.tensor_parallel;
+  const std::vector<int> used = gpus_of_pools(plan_, cluster_.pools.size());
+  int gpus = 0;
+  for (int pool = 0; pool < std::ssize(used); ++pool) {
+    if (links_.is_inside_node(group.pool, pool)) gpus += used[static_cast<std::size_t>(pool)];
+  }
+  return gpus;
+}
+
 int PeerReplicas::backup_pool_for(int holder) const {
   const Pool& home = cluster_.pools[static_cast<std::size_t>(holder)];
   int best = holder;
   std::tuple<int, int> best_wish{3, 0};
   for (const GroupedStage& stage : plan_.stages) {
     for (const ReplicaGroup& group : stage.groups) {
-      if (group.pool == holder && links_.is_inside_node(holder, holder)) continue;
+      if (links_.is_inside_node(holder, group.pool)) continue;
       const Pool& pool = cluster_.pools[static_cast<std::size_t>(group.pool)];
       const int wish = pool.region != home.region ? 2 : pool.key.zone == home.key.zone ? 1 : 0;
       if (std::tuple(wish, group.pool) < best_wish) {

@@ -42,6 +42,7 @@ class PeerReplicas {
 
  private:
   [[nodiscard]] StagePeerReplicas peer_replicas_of(const GroupedStage& stage) const;
+  [[nodiscard]] int gpus_beside(const ReplicaGroup& group) const;
   [[nodiscard]] int backup_pool_for(int holder) const;
 
   const GroupedPlan& plan_;

@@ -3,31 +3,26 @@
 #include <algorithm>
 
 namespace sailor {
-namespace {
-
-bool is_in_one_pool(const GroupedStage& stage) {
-  const int pool = stage.groups.front().pool;
-  return std::ranges::all_of(stage.groups, [&](const ReplicaGroup& group) { return group.pool == pool; });
-}
-
-}  // namespace
 
 PlanLinks::PlanLinks(const GroupedPlan& plan, const ClusterState& cluster, const PoolLinks& pools)
-    : cluster_(cluster), pools_(pools), in_one_node_(cluster.pools.size()) {
-  const std::vector<int> used = gpus_of_pools(plan, cluster.pools.size());
-  for (std::size_t pool = 0; pool < used.size(); ++pool) {
-    const auto& nodes = cluster.pools[pool].nodes;
-    in_one_node_[pool] = static_cast<char>(!nodes.empty() && used[pool] <= nodes.front().free_gpus);
-  }
+    : cluster_(cluster),
+      pools_(pools),
+      node_of_pool_(pools.shared_nodes().node_of_each_pool(gpus_of_pools(plan, cluster.pools.size()))) {}
+
+bool PlanLinks::is_in_one_node(const GroupedStage& stage) const {
+  const int pool = stage.groups.front().pool;
+  return std::ranges::all_of(stage.groups, [&](const ReplicaGroup& group) { return is_inside_node(pool, group.pool); });
 }
 
 // Returns how many replicas like those of the group share the NIC of a node, if they fill one node after the other. It
-// does not matter how many microbatches they process.
+// does not matter how many microbatches they process, or how fast.
 int PlanLinks::neighbours_of(const End& end) const {
   int alike = 0;
   for (const ReplicaGroup& other : end.stage.groups) {
-    const bool is_alike = other.pool == end.group.pool && other.tensor_parallel == end.group.tensor_parallel;
-    if (is_alike) alike += other.count;
+    if (other.tensor_parallel != end.group.tensor_parallel) continue;
+    const bool may_be_on_its_node =
+        other.pool == end.group.pool || pools_.shared_nodes().share_a_node(other.pool, end.group.pool);
+    if (may_be_on_its_node) alike += other.count;
   }
   const int gpus = cluster_.pools[static_cast<std::size_t>(end.group.pool)].gpus_per_node;
   return std::clamp(gpus / end.group.tensor_parallel, 1, alike);
@@ -57,6 +52,7 @@ Ring PlanLinks::ring_of(const GroupedStage& stage) const {
   Seconds slowest(-1);
   Seconds slowest_inside(-1);
   Seconds slowest_nic(0);
+  const bool is_one_node = is_in_one_node(stage);
   for (const ReplicaGroup& a : stage.groups) {
     ring.tensor_parallel = std::max(ring.tensor_parallel, a.tensor_parallel);
     for (const ReplicaGroup& b : stage.groups) {
@@ -67,7 +63,6 @@ Ring PlanLinks::ring_of(const GroupedStage& stage) const {
     if (pools_.probed_nic(a.pool) > slowest_nic) ring.nic = pools_.nic(a.pool);
     slowest_nic = std::max(slowest_nic, pools_.probed_nic(a.pool));
     ring.near_latency = std::max(ring.near_latency, pools_.between(a.pool, a.pool).latency);
-    const bool is_one_node = is_inside_node(a.pool, a.pool) && is_in_one_pool(stage);
     ring.members_per_node = std::min(ring.members_per_node, is_one_node ? ring.members : neighbours_of({stage, a}));
     if (pools_.probed_inside_node(a.pool) > slowest_inside) ring.inside = pools_.inside_node(a.pool);
     slowest_inside = std::max(slowest_inside, pools_.probed_inside_node(a.pool));

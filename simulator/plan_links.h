@@ -1,5 +1,6 @@
 // PlanLinks: the links between the replicas of one plan. A plan does not say which nodes its replicas get. They are
-// assumed to be on different nodes, unless everything that the plan uses of a pool fits on one node.
+// assumed to be on different nodes, unless everything that the plan uses of a pool fits on one node. The pools of the
+// slow and of the other GPUs of a node count as one if everything that the plan uses of them fits on it.
 #pragma once
 
 #include <vector>
@@ -18,7 +19,8 @@ class PlanLinks {
   PlanLinks(const GroupedPlan& plan, const ClusterState& cluster, const PoolLinks& pools);
 
   [[nodiscard]] bool is_inside_node(int pool, int other) const {
-    return pool == other && in_one_node_[static_cast<std::size_t>(pool)] != 0;
+    const int node = node_of_pool_[static_cast<std::size_t>(pool)];
+    return node != SharedNodes::kSeveralNodes && node == node_of_pool_[static_cast<std::size_t>(other)];
   }
   [[nodiscard]] const Link& between(int pool, int other) const {
     return is_inside_node(pool, other) ? pools_.inside_node(pool) : pools_.between(pool, other);
@@ -35,10 +37,11 @@ class PlanLinks {
 
  private:
   [[nodiscard]] int neighbours_of(const End& end) const;
+  [[nodiscard]] bool is_in_one_node(const GroupedStage& stage) const;
 
   const ClusterState& cluster_;
   const PoolLinks& pools_;
-  std::vector<char> in_one_node_;  // one entry per pool
+  std::vector<int> node_of_pool_;
 };
 
 }  // namespace sailor

@@ -53,7 +53,7 @@ NodeNic path_between(const Pool& a, const Pool& b, const NetworkModel& network) 
 }  // namespace
 
 PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
-    : pools_(cluster.pools.size()), inside_nodes_(pools_, network.tier(NetworkTier::kNode)) {
+    : pools_(cluster.pools.size()), inside_nodes_(pools_, network.tier(NetworkTier::kNode)), shared_nodes_(cluster) {
   const Bytes probe(1e6);
   links_.reserve(pools_ * pools_);
   for (std::size_t i = 0; i < pools_; ++i) {

@@ -7,6 +7,7 @@
 
 #include "core/model/cluster_state.h"
 #include "core/model/network_model.h"
+#include "simulator/shared_nodes.h"
 
 namespace sailor {
 
@@ -25,6 +26,7 @@ struct NodeNic {
 
 class PoolLinks {
  public:
+  // The cluster must outlive it.
   PoolLinks(const ClusterState& cluster, const NetworkModel& network);
 
   [[nodiscard]] const Link& between(int pool, int other) const {
@@ -51,6 +53,7 @@ class PoolLinks {
   [[nodiscard]] Seconds shared_occupancy(int from, int to, Bytes message) const {
     return std::max({nic(from).occupancy(message), nic(to).occupancy(message), path(from, to).occupancy(message)});
   }
+  [[nodiscard]] const SharedNodes& shared_nodes() const { return shared_nodes_; }
 
  private:
   std::size_t pools_;
@@ -63,6 +66,7 @@ class PoolLinks {
   std::vector<Seconds> probed_;
   std::vector<Seconds> probed_inside_;
   std::vector<Seconds> probed_nics_;
+  SharedNodes shared_nodes_;
 };
 
 }  // namespace sailor

@@ -50,6 +50,60 @@ TEST(SlowGpus, APassTakesAsMuchLongerAsTheGradeSaysAndNoMoreMemory) {
   EXPECT_EQ(of_slow.memory[0].total(), of_fast.memory[0].total());
 }
 
+// Returns a plan of one stage whose replicas, of one GPU each, are as fast as the cluster's GPUs, the fastest first.
+Plan a_stage_on_all_gpus(const JobSpec& job, const ClusterState& cluster) {
+  Plan plan{job.model.name, job.training.global_batch_size, 1, {{0, job.model.layer_count(), {}}}};
+  for (const Pool& pool : cluster.pools) {
+    for (int gpu = 0; gpu < pool.free_gpus(); ++gpu) {
+      plan.stages.front().replicas.push_back({pool.key, 1, plan.microbatches() / cluster.free_gpus()});
+    }
+  }
+  return plan;
+}
+
+TEST(SlowGpus, SumGradientsWithTheOthersOfTheirNodeOverItsLinks) {
+  const JobSpec job = a_job().batch(64);
+  for (const int nodes : {1, 2, 4}) {
+    const ClusterState healthy = a_cluster().pool("us-central1-a", "nvidia-tesla-a100", nodes, 4);
+    const auto sync = [&](const ClusterState& cluster) {
+      return simulator().simulate(job, cluster, a_stage_on_all_gpus(job, cluster)).value().time.gradient_sync;
+    };
+    EXPECT_GT(sync(healthy), Seconds(0));
+    for (const std::vector<double>& slowdowns : {std::vector{1.25}, {2, 2}, {1.25, 2}}) {
+      // The last pass of a slow GPU is longer, so it may hide more of the sum.
+      EXPECT_LE(sync(slowed(healthy, slowdowns)) / sync(healthy), 1 + 1e-6) << nodes << " nodes";
+    }
+  }
+}
+
+TEST(SlowGpus, ExchangeMessagesWithTheOthersOfTheirNodeOverItsLinks) {
+  const JobSpec job = a_job().batch(64);
+  const ClusterState healthy = a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 1, 2);
+  Plan plan = testing::an_even_plan(job, kKey, 2, 1, 1);
+  const Seconds inside = simulator().simulate(job, healthy, plan).value().time.point_to_point;
+  plan.stages.back().replicas.front().pool.grade = grade_of(1.25);
+  EXPECT_NEAR(simulator().simulate(job, slowed(healthy, {1.25}), plan).value().time.point_to_point / inside, 1, 1e-6);
+}
+
+TEST(SlowGpus, AreLostWithTheOthersOfTheirNode) {
+  const JobSpec job = a_job().batch(64).redundancy(Redundancy::kAuto);
+  const ClusterState node = slowed(a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 1, 4), {2});
+  Plan plan = a_stage_on_all_gpus(job, node);
+  EXPECT_EQ(simulator().simulate(job, node, plan).value().expected_loss.exposed_stages, std::vector{0});
+  plan.peer_replicas = true;  // of which no other node could take one
+  EXPECT_EQ(simulator().simulate(job, node, plan).value().expected_loss.exposed_stages, std::vector{0});
+}
+
+TEST(SlowGpus, OnASmallNodeCostLittleMoreThanTheirShare) {
+  const JobSpec job = a_job().batch(256).precision(Precision::kBf16);
+  const ClusterState healthy = a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 1, 4);
+  const Seconds without = plan(job, healthy).estimate.iteration;
+  for (const double slowdown : {1.25, 2.0}) {
+    const double optimum = 4 / (3 + 1 / slowdown_of(grade_of(slowdown)));
+    EXPECT_LE(plan(job, slowed(healthy, {slowdown})).estimate.iteration / without, 1.03 * optimum) << slowdown;
+  }
+}
+
 TEST(SlowGpus, PlansOfThePapersSpaceHaveItsShape) {
   const auto planned = plan(testing::a_large_job(testing::large_shapes().front()),
                             testing::slowed_gpus(testing::slow_situations().front()), {.space = PlanSpace::kPaper});
