@@ -134,6 +134,30 @@ bool divide_layers(Draft& draft, const PlanningProblem& problem) {
   return true;
 }
 
+// What takes the place of lost replicas, and whether all that replaces those of a stage becomes one stage.
+struct Replacement {
+  std::vector<ReplicaGroup> unused;
+  bool is_shared = false;
+};
+
+std::optional<Draft> refilled(const Plan& running, const Draft& surviving, Replacement replacement,
+                              const PlanningProblem& problem) {
+  Draft draft{surviving.microbatch_size, surviving.techniques, {}};
+  bool is_refilled = false;
+  for (std::size_t i = 0; i < surviving.stages.size(); ++i) {
+    if (!surviving.stages[i].groups.empty()) draft.stages.push_back(surviving.stages[i]);
+    const int lost = gpus_of(running.stages[i]) - gpus_of(surviving.stages[i]);
+    const std::vector<ReplicaGroup> taken = take(replacement.unused, lost);
+    for (const ReplicaGroup& group : taken) {
+      if (!replacement.is_shared || &group == &taken.front()) draft.stages.push_back({});
+      draft.stages.back().add(group);
+      is_refilled = true;
+    }
+  }
+  if (!is_refilled || !divide_layers(draft, problem)) return std::nullopt;
+  return draft;
+}
+
 void merge_into(GroupedStage& stage, const GroupedStage& empty) {
   stage.layers.first = std::min(stage.layers.first, empty.layers.first);
   stage.layers.last = std::max(stage.layers.last, empty.layers.last);
@@ -169,20 +193,13 @@ std::vector<Draft> repairs(const Draft& surviving) {
 
 std::vector<Draft> refills(const Plan& running, const Draft& surviving, const PlanningProblem& problem) {
   std::vector<Draft> found;
-  for (const bool is_shared : {false, true}) {
-    std::vector<ReplicaGroup> unused = useful_groups(surviving, problem);
-    Draft draft{surviving.microbatch_size, surviving.techniques, {}};
-    bool is_refilled = false;
-    for (std::size_t i = 0; i < surviving.stages.size(); ++i) {
-      if (!surviving.stages[i].groups.empty()) draft.stages.push_back(surviving.stages[i]);
-      const std::vector<ReplicaGroup> taken = take(unused, gpus_of(running.stages[i]) - gpus_of(surviving.stages[i]));
-      for (const ReplicaGroup& group : taken) {
-        if (!is_shared || &group == &taken.front()) draft.stages.push_back({});
-        draft.stages.back().add(group);
-        is_refilled = true;
-      }
+  const std::vector<ReplicaGroup> useful = useful_groups(surviving, problem);
+  std::vector<ReplicaGroup> fast = useful;
+  std::erase_if(fast, [&](const ReplicaGroup& group) { return problem.pool(group.pool).key.grade > 0; });
+  for (const auto& unused : {useful, fast}) {
+    for (const bool is_shared : {false, true}) {
+      if (auto draft = refilled(running, surviving, {unused, is_shared}, problem)) found.push_back(*std::move(draft));
     }
-    if (is_refilled && divide_layers(draft, problem)) found.push_back(std::move(draft));
   }
   sort_unique(found);
   return found;

@@ -20,7 +20,8 @@ std::vector<Draft> repairs(const Draft& surviving);
 
 // Returns drafts in which unused GPUs take the place of the replicas that the running plan has lost. They are mostly in
 // smaller groups, and so get stages of their own, with layers in proportion to their speed: a stage for each group, or
-// one for all that replace a group. Returns nothing if no GPU is unused.
+// one for all that replace a group. The state of its layers may not fit on a slow GPU, so some of the drafts take none
+// of them. Returns nothing if no GPU is unused.
 std::vector<Draft> refills(const Plan& running, const Draft& surviving, const PlanningProblem& problem);
 
 }  // namespace sailor

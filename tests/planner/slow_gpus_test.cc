@@ -104,6 +104,19 @@ TEST(SlowGpus, OnASmallNodeCostLittleMoreThanTheirShare) {
   }
 }
 
+// Of 70 billion parameters, a slow GPU can hold the state of few layers.
+TEST(SlowGpus, MakeNoPlanSlowerThanItIsWithoutThem) {
+  const PoolKey key = a_key("us-central1-a", "nvidia-a100-80gb");
+  const ClusterState healthy = a_cluster().pool("us-central1-a", "nvidia-a100-80gb", 4, 8);
+  const JobSpec job = a_job().model("llama-3-70b").sequence_length(4096).batch(64).precision(Precision::kBf16);
+  const Simulator by_default({}, google_cloud_network(), default_execution_model());
+  const auto seconds = [&](int grade) {
+    const ClusterState cluster = with_slow_nodes(healthy, {{key, {grade}}}).value();
+    return Planner(by_default).plan(job, cluster, {}, {}).value().estimate.iteration;
+  };
+  EXPECT_LE(seconds(grade_of(1.3)) / seconds(kUnusableGrade), 1);
+}
+
 TEST(SlowGpus, PlansOfThePapersSpaceHaveItsShape) {
   const auto planned = plan(testing::a_large_job(testing::large_shapes().front()),
                             testing::slowed_gpus(testing::slow_situations().front()), {.space = PlanSpace::kPaper});
