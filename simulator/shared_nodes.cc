@@ -1,6 +1,7 @@
 #include "simulator/shared_nodes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sailor {
 namespace {
@@ -62,7 +63,7 @@ std::vector<int> SharedNodes::node_of_each_pool(const std::vector<int>& used) co
   }
   if (!has_any_) return node_of_pool;
   for (std::size_t pool = 0; pool < used.size(); ++pool) {
-    if (used[pool] > 0 && node_of_pool[pool] == static_cast<int>(pool)) join_pools_of_a_node(pool, used, node_of_pool);
+    if (used[pool] > 0 && std::cmp_equal(node_of_pool[pool], pool)) join_pools_of_a_node(pool, used, node_of_pool);
   }
   return node_of_pool;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -39,8 +40,12 @@ class Packing {
  public:
   Packing(const std::vector<NodeRoom>& nodes, const Plan& plan) : nodes_(nodes), used_(nodes.size(), 0) {
     for (std::size_t i = 0; i < nodes.size(); ++i) nodes_of_pool_[nodes[i].pool].push_back(i);
-    for (const auto& [pool, gpus] : gpus_by_pool(plan)) {
-      if (const auto whole = best(pool, gpus)) node_of_pool_[pool] = *whole;
+    const std::map<PoolKey, int> used = gpus_by_pool(plan);
+    for (auto first = used.begin(); first != used.end();) {
+      const auto end =
+          std::find_if_not(first, used.end(), [&](const auto& other) { return other.first.is_like(first->first); });
+      keep_together(first, end);
+      first = end;
     }
   }
 
@@ -53,6 +58,46 @@ class Packing {
   int take(std::size_t node, int gpus) { return std::exchange(used_[node], used_[node] + gpus); }
 
  private:
+  using Used = std::map<PoolKey, int>::const_iterator;
+
+  // Sets the node of each of these pools, which differ in their grades only: one node for all of them if one holds all
+  // that the plan uses of them, else one for each pool of which one node holds all.
+  void keep_together(Used first, Used end) {
+    const std::optional<std::vector<std::size_t>> together = rooms_together(first, end);
+    for (std::size_t i = 0; first != end; ++first, ++i) {
+      const auto whole = together ? std::optional((*together)[i]) : best(first->first, first->second);
+      if (whole) node_of_pool_[first->first] = *whole;
+    }
+  }
+
+  // Returns the rooms of several pools on the best node that holds all that the plan uses of them, if there is one. The
+  // slowest GPUs are on the fewest nodes.
+  [[nodiscard]] std::optional<std::vector<std::size_t>> rooms_together(Used first, Used end) const {
+    std::optional<std::vector<std::size_t>> together;
+    const auto slowest = nodes_of_pool_.find(std::prev(end)->first);
+    if (std::next(first) == end || slowest == nodes_of_pool_.end()) return together;
+    for (const std::size_t node : slowest->second) {
+      auto rooms = rooms_on(nodes_[node].of_node, first, end);
+      if (rooms && (!together || rank(rooms->front()) < rank(together->front()))) together = std::move(rooms);
+    }
+    return together;
+  }
+
+  // Returns the rooms of the pools on this node, or nothing if one of them lacks room for what the plan uses.
+  [[nodiscard]] std::optional<std::vector<std::size_t>> rooms_on(std::size_t of_node, Used first, Used end) const {
+    std::vector<std::size_t> rooms;
+    for (; first != end; ++first) {
+      const auto of_pool = nodes_of_pool_.find(first->first);
+      if (of_pool == nodes_of_pool_.end()) return std::nullopt;
+      const auto room = std::ranges::find_if(of_pool->second, [&](std::size_t node) {
+        return nodes_[node].of_node == of_node && nodes_[node].gpus >= first->second;
+      });
+      if (room == of_pool->second.end()) return std::nullopt;
+      rooms.push_back(*room);
+    }
+    return rooms;
+  }
+
   [[nodiscard]] std::optional<std::size_t> best(const PoolKey& pool, int gpus) const {
     std::optional<std::size_t> best;
     const auto found = nodes_of_pool_.find(pool);

@@ -19,7 +19,8 @@ std::vector<NodeRoom> rooms_of(const Moment& moment, const Timeline& timeline, c
   for (const int index : moment.nodes) {
     const NodeLifetime& node = timeline.nodes[static_cast<std::size_t>(index)];
     const bool is_used = std::ranges::binary_search(in_use, index);
-    rooms.push_back({cluster.pools[static_cast<std::size_t>(node.pool)].key, node.gpus, is_used ? 0 : 1});
+    const PoolKey& pool = cluster.pools[static_cast<std::size_t>(node.pool)].key;
+    rooms.push_back({pool, node.gpus, is_used ? 0 : 1, static_cast<std::size_t>(index)});
   }
   return rooms;
 }

@@ -2,10 +2,12 @@
 #include "tests/support/slow_gpus.h"
 
 #include <algorithm>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "planner/planner.h"
+#include "planner/replan/group_placement.h"
 #include "simulator/simulator.h"
 
 namespace sailor {
@@ -92,6 +94,25 @@ TEST(SlowGpus, AreLostWithTheOthersOfTheirNode) {
   EXPECT_EQ(simulator().simulate(job, node, plan).value().expected_loss.exposed_stages, std::vector{0});
   plan.peer_replicas = true;  // of which no other node could take one
   EXPECT_EQ(simulator().simulate(job, node, plan).value().expected_loss.exposed_stages, std::vector{0});
+}
+
+TEST(SlowGpus, ArePlacedWithTheOthersOfTheirNodeIfAllFitThere) {
+  const PoolKey slow{kKey.zone, kKey.accelerator, kKey.provisioning, grade_of(2)};
+  const std::vector<NodeRoom> rooms{
+      {kKey, 4, 0, 7}, {kKey, 3, 1, 8}, {slow, 1, 1, 8}, {kKey, 2, 1, 9}, {slow, 2, 1, 9}};
+  const auto nodes_of = [&](int fast_gpus, int slow_gpus) {
+    Plan plan = testing::an_even_plan(a_job().batch(64), kKey, 1, fast_gpus, 1);
+    for (int gpu = 0; gpu < slow_gpus; ++gpu) plan.stages.front().replicas.push_back({slow, 1, 1});
+    std::set<std::size_t> nodes;
+    const std::vector<PlacedGroup> placed = place_groups(plan, rooms).value();
+    for (const PlacedGroup& group : placed) nodes.insert(rooms[group.node].of_node);
+    return nodes;
+  };
+  EXPECT_EQ(nodes_of(3, 1), std::set<std::size_t>{8}) << "although the job has a pod on another node with room";
+  EXPECT_EQ(nodes_of(2, 2), std::set<std::size_t>{9});
+  EXPECT_EQ(nodes_of(2, 1), std::set<std::size_t>{9}) << "which fits most tightly";
+  EXPECT_EQ(nodes_of(4, 0), std::set<std::size_t>{7});
+  EXPECT_EQ(nodes_of(4, 2), (std::set<std::size_t>{7, 9})) << "as no node has room for all";
 }
 
 TEST(SlowGpus, OnASmallNodeCostLittleMoreThanTheirShare) {

@@ -48,7 +48,7 @@ std::vector<Room> rooms_of(const std::vector<UsableNode>& nodes) {
     for (const int grade : grades_of(node)) ++gpus_of_grade[grade];
     int place = 0;
     for (const auto& [grade, gpus] : gpus_of_grade) {
-      rooms.push_back({i, place, {node.pool, gpus, preference}});
+      rooms.push_back({i, place, {node.pool, gpus, preference, i}});
       rooms.back().room.pool.grade = grade;
       place += gpus;
     }
