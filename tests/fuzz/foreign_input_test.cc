@@ -91,9 +91,10 @@ Assignment assignment() {
   assignment.job_uid = "uid";
   assignment.generation = 3;
   assignment.model = find_model("tiny-gpt2").value();
-  assignment.training.global_batch_size = 8;
+  assignment.training = {.global_batch_size = 8, .sequence_length = 64, .microbatch_sizes = {1}, .steps = 10};
   assignment.data.path = "/data/*.txt";
   assignment.plan = plan_of({1, 2});
+  for (Replica& replica : assignment.plan.stages[0].replicas) replica.microbatches = 4;
   assignment.agents = {{"pod-0", "127.0.0.2", 7070, 7071, kPool, 4}};
   assignment.workers = {{0, 0, Role{0, 0, 0}}, {0, 1, Role{0, 1, 0}}, {0, 2, Role{0, 1, 1}}, {0, 3, std::nullopt}};
   assignment.leave_by.emplace(std::chrono::milliseconds(1'795'404'237'123));
@@ -265,6 +266,10 @@ class ForeignInput : public ::testing::TestWithParam<Input> {
  private:
   testing::Random random_{testing::test_seed()};
 };
+
+TEST(Assignments, AreRightBeforeTheyAreChanged) {
+  EXPECT_EQ(assignment_from_json(to_json(assignment())).value_or(Assignment{}), assignment());
+}
 
 TEST_P(ForeignInput, IsReadOrRefused) {
   for (const Json& document : GetParam().documents) GetParam().read(document.dump());
