@@ -39,6 +39,14 @@ void require_positive(JsonReader& reader, std::string_view key, std::int64_t val
   if (!reader.error() && value < 1) reader.record(key, fmt::format("{} is below 1", value));
 }
 
+void require_above_zero(JsonReader& reader, std::string_view key, double value) {
+  if (!(value > 0)) reader.record(key, fmt::format("{} is not above 0", value));
+}
+
+void require_below_one(JsonReader& reader, std::string_view key, double value) {
+  if (!(value < 1)) reader.record(key, fmt::format("{} is not below 1", value));
+}
+
 // The sizes for a job that does not list any: powers of two that divide the global batch, up to 64.
 std::vector<int> default_microbatch_sizes(int global_batch_size) {
   std::vector<int> sizes;
@@ -104,6 +112,12 @@ Result<OptimizerSpec> optimizer_from_json(const Json& json, const std::string& p
   spec.warmup_steps = reader.value_or("warmupSteps", spec.warmup_steps);
   spec.schedule = read_enum(reader, "schedule", kSchedules, spec.schedule);
   spec.clip_norm = optional_decimal(reader, "clipNorm");
+  require_above_zero(reader, "learningRate", spec.learning_rate);
+  require_below_one(reader, "beta1", spec.beta1);
+  require_below_one(reader, "beta2", spec.beta2);
+  require_above_zero(reader, "epsilon", spec.epsilon);
+  if (spec.warmup_steps < 0) reader.record("warmupSteps", fmt::format("{} is below 0", spec.warmup_steps));
+  if (spec.clip_norm) require_above_zero(reader, "clipNorm", *spec.clip_norm);
   return finished(spec, reader);
 }
 
@@ -163,8 +177,7 @@ Redundancy read_redundancy(JsonReader& reader) {
 std::optional<double> optional_decimal(JsonReader& reader, std::string_view key) {
   const auto field = reader.optional<Json>(key);
   if (!field) return std::nullopt;
-  if (field->is_number()) return field->get<double>();
-  const std::string text = field->is_string() ? field->get<std::string>() : std::string();
+  const std::string text = field->is_string() ? field->get<std::string>() : field->is_number() ? field->dump() : "";
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !(value >= 0 && value < 1e300)) {

@@ -93,6 +93,19 @@ std::set<std::tuple<int, int, int>> roles_of(const Plan& plan) {
   return roles;
 }
 
+// A job may change while it trains whether it recomputes activations, partitions tokens and keeps peer replicas. So
+// the plan need not agree with these settings.
+Result<void> check_plan(const Assignment& assignment) {
+  JobSpec job;
+  job.model = assignment.model;
+  job.training = assignment.training;
+  job.training.activation_checkpointing = ActivationCheckpointing::kAuto;
+  job.training.sequence_parallelism =
+      assignment.plan.sequence_parallelism ? SequenceParallelism::kAlways : SequenceParallelism::kNever;
+  auto checked = check_well_formed(assignment.plan, job);
+  return checked ? checked : incomplete(assignment, checked.error().message);
+}
+
 }  // namespace
 
 int Assignment::training_workers() const {
@@ -167,6 +180,9 @@ Result<Assignment> assignment_from_json(const Json& json) {
 }
 
 Result<void> check_complete(const Assignment& assignment) {
+  if (!assignment.releases_gpus) {
+    if (auto checked = check_plan(assignment); !checked) return checked;
+  }
   auto missing = assignment.releases_gpus ? std::set<std::tuple<int, int, int>>() : roles_of(assignment.plan);
   std::set<std::pair<int, int>> used;
   bool leaving_began = false;

@@ -82,8 +82,8 @@ struct Assignment {
 nlohmann::json to_json(const Assignment& assignment);
 Result<Assignment> assignment_from_json(const nlohmann::json& json);
 
-// Checks that every role of the plan has exactly one worker, that workers with a role come first, that no GPU is used
-// twice, and that all indices are valid.
+// Checks that the plan is well-formed for the model and the training, that every role of the plan has exactly one
+// worker, that workers with a role come first, that no GPU is used twice, and that all indices are valid.
 Result<void> check_complete(const Assignment& assignment);
 
 }  // namespace sailor

@@ -122,9 +122,18 @@ TEST(JobJson, ADecimalMayBeAStringOrANumberOnly) {
   Json json = training();
   json["optimizer"]["learningRate"] = 0.5;
   EXPECT_DOUBLE_EQ(training_from_json(json, "t").value().optimizer.learning_rate, 0.5);
-  for (const Json& wrong : {Json("fast"), Json("-1"), Json(""), Json("nan"), Json("1e999"), Json(true)}) {
+  for (const Json& wrong : {Json("fast"), Json("-1"), Json(""), Json("nan"), Json("1e999"), Json(true), Json(-1)}) {
     json["optimizer"]["learningRate"] = wrong;
     EXPECT_NE(error_of(json).find("spec.training.optimizer.learningRate"), std::string::npos) << wrong;
+  }
+}
+
+TEST(JobJson, AnOptimizerThatCannotLearnIsRefusedByTheNameOfItsField) {
+  for (const Json& wrong : {Json{{"learningRate", "0"}}, Json{{"beta1", "1"}}, Json{{"beta2", 1.5}},
+                            Json{{"epsilon", "0"}}, Json{{"clipNorm", "0"}}, Json{{"warmupSteps", -1}}}) {
+    Json json = training();
+    json["optimizer"] = wrong;
+    EXPECT_EQ(error_of(json).find("spec.training.optimizer." + wrong.items().begin().key() + ": "), 0U) << wrong;
   }
 }
 

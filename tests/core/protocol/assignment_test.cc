@@ -92,6 +92,45 @@ TEST(Assignment, AnAssignmentThatReleasesTheGpusGivesNoRoles) {
   EXPECT_FALSE(check_complete(released).has_value());
 }
 
+void expect_refusal(const Assignment& broken, const std::string& sentence) {
+  const auto read = assignment_from_json(to_json(broken));
+  ASSERT_FALSE(read) << sentence;
+  EXPECT_EQ(read.error().message.find("generation 3 of job team/opt: " + sentence), 0U) << read.error().message;
+}
+
+TEST(Assignment, APlanOfAnotherGlobalBatchIsRefused) {
+  Assignment broken = assignment();
+  broken.training.global_batch_size = 16;
+  expect_refusal(broken, "plan.globalBatchSize: it is 8, but the job has 16");
+}
+
+TEST(Assignment, AMicrobatchSizeThatDoesNotDivideTheBatchIsRefused) {
+  Assignment broken = assignment();
+  broken.plan.microbatch_size = 3;
+  expect_refusal(broken, "plan.microbatchSize: 3 does not divide the global batch 8");
+}
+
+TEST(Assignment, MicrobatchesThatAreNotThoseOfTheStepAreRefused) {
+  Assignment broken = assignment();
+  broken.plan.stages[0].replicas[0].microbatches = 2;
+  expect_refusal(broken, "plan.stages[0].replicas: their microbatches sum up to 3, not to the 4 of the step");
+}
+
+TEST(Assignment, LayersThatNoStageOrTwoStagesHoldAreRefused) {
+  Assignment broken = assignment();
+  broken.plan.stages[1].first_layer = 2;
+  expect_refusal(broken, "plan.stages[1].layers: [2, 6) is not a range that starts at 3");
+  broken.plan.stages[1] = {.first_layer = 3, .last_layer = 5, .replicas = broken.plan.stages[1].replicas};
+  expect_refusal(broken, "plan.stages[1].layers: the last stage ends at 5; it must end at 6");
+}
+
+TEST(Assignment, ThePlanMayDifferFromSettingsThatTheJobMayChangeWhileItTrains) {
+  Assignment changed = assignment();
+  changed.training.activation_checkpointing = ActivationCheckpointing::kAlways;
+  changed.training.sequence_parallelism = SequenceParallelism::kAlways;
+  EXPECT_TRUE(assignment_from_json(to_json(changed)));
+}
+
 TEST(Assignment, AMissingFieldIsNamed) {
   auto json = to_json(assignment());
   json["agents"][1].erase("host");
