@@ -99,7 +99,8 @@ TEST_F(ResumedJob, FailsIfTheOtherJobHasAnotherModel) {
   Assignment second = job_named("second", 50);
   second.model.ffn_size *= 2;
   second.checkpoint.resume_from = {.job = "first"};
-  EXPECT_THAT(message_of_failure(second), HasSubstr("another model"));
+  EXPECT_THAT(message_of_failure(second),
+              AllOf(HasSubstr("another model"), HasSubstr("its ffnSize is 64, but this job's is 128")));
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/log/log.h"
+#include "core/model/job_json.h"
 #include "trainer/checkpoint/assemble.h"
 #include "trainer/checkpoint/shard_tensors.h"
 #include "trainer/comm/communication_error.h"
@@ -99,14 +101,30 @@ void set_aside_refused(const Assignment& assignment, std::span<const fs::path> r
   }
 }
 
+// Names the settings in which the saved model differs, with both values.
+std::string differences(const ModelSpec& saved, const ModelSpec& wanted) {
+  const nlohmann::json theirs = to_json(saved)["config"];
+  const nlohmann::json ours = to_json(wanted)["config"];
+  nlohmann::json all = ours;
+  all.update(theirs);
+  std::vector<std::string> different;
+  for (const auto& [key, any] : all.items()) {
+    const nlohmann::json absent;
+    const nlohmann::json value = theirs.value(key, absent), other = ours.value(key, absent);
+    if (value != other)
+      different.push_back(fmt::format("its {} is {}, but this job's is {}", key, value.dump(), other.dump()));
+  }
+  return fmt::format("{}", fmt::join(different, "; "));
+}
+
 void check_model(const Manifest& manifest, const Assignment& assignment, const fs::path& folder) {
   ModelSpec saved = manifest.model;
   saved.name = assignment.model.name;  // a model without a name of its own has the name of its job
   if (saved == assignment.model) return;
   throw CannotTrain(  // ignoring it would silently restart the training
-      fmt::format("checkpoint {} is of another model ({}), this job's is {}; set checkpoint.path to a folder of its "
-                  "own, or delete the files",
-                  folder.string(), manifest.model.name, assignment.model.name));
+      fmt::format("checkpoint {} is of another model: {}; give the job the model of the checkpoint, or begin with "
+                  "another checkpoint or another checkpoint.path",
+                  folder.string(), differences(saved, assignment.model)));
 }
 
 void check_steps_left(const Manifest& manifest, const Assignment& assignment, const fs::path& folder) {
