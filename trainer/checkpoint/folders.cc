@@ -117,10 +117,14 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
   JsonReader reader(json, "manifest");
   if (const int format = reader.required<int>("format"); !reader.error() && format != kFormat)
     reader.record("format", fmt::format("{} is not {}, the format that this trainer reads", format, kFormat));
+                                          {"loss", manifest.loss},
   Manifest manifest{.step = reader.required<std::int64_t>("step"),
                     .first_loss = reader.required<double>("firstLoss"),
                     .model = {},
-                    .files = files_from(reader)};
+                    .files = files_from(reader),
+                    .loss = reader.value_or("loss", 0.0)};
+  if (!reader.error() && manifest.step != step_of(step_folder))
+    reader.record("step", fmt::format("{} is not the step in the name of its folder", manifest.step));
   auto model = model_from_json(reader.child("model"), "manifest.model");
   if (model) {
     manifest.model = *std::move(model);

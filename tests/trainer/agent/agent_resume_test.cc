@@ -103,5 +103,13 @@ TEST_F(ResumedJob, FailsIfTheOtherJobHasAnotherModel) {
               AllOf(HasSubstr("another model"), HasSubstr("its ffnSize is 64, but this job's is 128")));
 }
 
+// Its pods were lost before the operator knew that it was complete.
+TEST_F(ResumedJob, WithoutAStepLeftReportsTheLossOfItsCheckpoint) {
+  const double loss = last_progress(0).loss;
+  const JobProgress progress = run(job_named("first", 40));
+  EXPECT_EQ(progress.resumed_step, 40);
+  EXPECT_EQ(progress.loss, loss);
+}
+
 }  // namespace
 }  // namespace sailor::trainer::testing

@@ -143,6 +143,7 @@ Result<HeldState> loaded(const Assignment& assignment, const WorkerSlices& wante
   HeldState held;
   held.step = manifest->step;
   held.first_loss = manifest->first_loss;
+  held.loss = manifest->loss;
   const auto filled = fill(assignment.model, wanted, held, [&](const StateLayout& shard) {
     return assemble(folder, *manifest, shard).map([&](const SavedShard& saved) { return state_of(shard, saved); });
   });

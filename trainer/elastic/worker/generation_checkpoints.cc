@@ -153,6 +153,7 @@ std::optional<std::chrono::duration<double>> GenerationCheckpoints::most_age() c
 void GenerationCheckpoints::begin() {
   kept_.unfinished.reset();  // complete, or a worker has left without writing its files
   in_progress_ = held_.step;
+  loss_in_progress_ = held_.loss;
   last_ = std::chrono::steady_clock::now();
   std::vector<SavedShard> shards;
   for (const auto& [id, state] : held_.layer_states) {
@@ -165,7 +166,7 @@ void GenerationCheckpoints::begin() {
 }
 
 Manifest GenerationCheckpoints::manifest() const {
-  return {in_progress_, held_.first_loss, assignment_.model, shard_files_};
+  return {in_progress_, held_.first_loss, assignment_.model, shard_files_, loss_in_progress_};
 }
 
 // Call it when all workers have written their files.

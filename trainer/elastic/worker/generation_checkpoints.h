@@ -77,6 +77,7 @@ class GenerationCheckpoints {
   std::filesystem::path folder_;                // empty: the job has no checkpoints
   std::vector<ShardFileName> shard_files_;      // the files that all workers together write for each checkpoint
   std::int64_t in_progress_ = 0;                // its step; 0: none
+  double loss_in_progress_ = 0;                 // the loss of this step
   bool is_being_written_ = false;               // by some worker, also one of an older generation
   bool completes_unfinished_ = false;           // this worker completes kept_.unfinished
   std::int64_t known_ = 0;                      // the newest complete one when the generation started
