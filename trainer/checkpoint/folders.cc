@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
+constexpr std::string_view kTryPrefix = "try-";
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kSetAside = "manifest.refused.json";
 constexpr int kFormat = 2;
@@ -60,6 +61,20 @@ void remove_checkpoint(const fs::path& folder) {
   std::error_code ignored;                  // deletion is tried again after the next checkpoint
   fs::remove(folder / kManifest, ignored);  // first, because half a checkpoint must not look complete
   fs::remove_all(folder, ignored);
+}
+
+// `newest` was written just now. So the clock of the file server tells which files nobody writes any more.
+void remove_abandoned_tries(const fs::path& folder, const fs::path& newest) {
+  constexpr std::chrono::hours kLongestTry{1};
+  std::error_code error;
+  const auto now = fs::last_write_time(newest, error);
+  if (error) return;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(kTryPrefix)) continue;
+    std::error_code ignored;  // another worker may delete it first
+    const auto written = entry->last_write_time(ignored);
+    if (!ignored && now - written > kLongestTry) fs::remove(entry->path(), ignored);
+  }
 }
 
 bool is_complete(const fs::path& folder) {
@@ -102,6 +117,7 @@ Result<void> write_manifest(const fs::path& step_folder, const Manifest& manifes
   const std::string text = nlohmann::json{{"format", kFormat},
                                           {"step", manifest.step},
                                           {"firstLoss", manifest.first_loss},
+                                          {"loss", manifest.loss},
                                           {"model", to_json(manifest.model)},
                                           {"images", std::move(files)}}
                                .dump(2) +
@@ -117,7 +133,6 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
   JsonReader reader(json, "manifest");
   if (const int format = reader.required<int>("format"); !reader.error() && format != kFormat)
     reader.record("format", fmt::format("{} is not {}, the format that this trainer reads", format, kFormat));
-                                          {"loss", manifest.loss},
   Manifest manifest{.step = reader.required<std::int64_t>("step"),
                     .first_loss = reader.required<double>("firstLoss"),
                     .model = {},
@@ -145,8 +160,10 @@ Result<void> set_aside(const fs::path& step_folder) {
 
 // Several workers may try the same folder at once, so each writes a file of its own.
 Result<void> try_to_write(const fs::path& folder) {
-  const fs::path file = folder / fmt::format("try-{:08x}{:08x}", std::random_device{}(), std::random_device{}());
+  const fs::path file =
+      folder / fmt::format("{}{:08x}{:08x}", kTryPrefix, std::random_device{}(), std::random_device{}());
   auto written = write_durably(file, {bytes_of("Sailor tries whether it can write here.\n")});
+  if (written) remove_abandoned_tries(folder, file);
   std::error_code ignored;  // a file that cannot be deleted does no harm
   fs::remove(file, ignored);
   if (!written) return tl::unexpected(std::move(written).error().within("trying to save before the first checkpoint"));

@@ -40,13 +40,15 @@ std::filesystem::path step_folder(const std::filesystem::path& folder, std::int6
 // Writes the manifest atomically and durably, which completes the checkpoint. Fails if one of the files is missing. In
 // that case the pods do not share the path, or another writer is active.
 Result<void> write_manifest(const std::filesystem::path& step_folder, const Manifest& manifest);
+// Fails also if the manifest is of another step than the folder.
 Result<Manifest> read_manifest(const std::filesystem::path& step_folder);
 
 // Makes a checkpoint that cannot be read incomplete, so that it neither counts as the newest one nor takes the place of
 // one that can be read. Its files remain until the job has a checkpoint of a later step, or of the same step.
 Result<void> set_aside(const std::filesystem::path& step_folder);
 
-// Writes a small file into the folder and deletes it. Returns why that is not possible.
+// Writes a small file into the folder and deletes it. Returns why that is not possible. Also deletes such files of
+// processes that were killed hours ago.
 Result<void> try_to_write(const std::filesystem::path& folder);
 
 // Returns the steps of the complete checkpoints, newest first.

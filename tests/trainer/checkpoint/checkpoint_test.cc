@@ -61,6 +61,27 @@ TEST(Checkpoint, OfANewerFormatIsNotReadAsIfItWereOfThisOne) {
               HasSubstr("manifest.format: 3 is not 2, the format that this trainer reads"));
 }
 
+TEST(Checkpoint, InTheFolderOfAnotherStepIsNotRead) {
+  const testing::Scratch scratch;
+  save(scratch.folder(), 12);
+  fs::rename(step_folder(scratch.folder(), 12), step_folder(scratch.folder(), 40));
+  const auto manifest = read_manifest(step_folder(scratch.folder(), 40));
+  ASSERT_FALSE(manifest);
+  EXPECT_THAT(manifest.error().message, HasSubstr("manifest.step: 12 is not the step in the name of its folder"));
+}
+
+// Files of others may be in use. A process that is killed leaves its file.
+TEST(CheckpointFolder, IsTriedWithoutKeepingTheFilesOfTriesThatWereKilled) {
+  const testing::Scratch scratch;
+  const fs::path abandoned = scratch.folder() / "try-0123456789abcdef.part";
+  const fs::path in_use = scratch.folder() / "try-fedcba9876543210.part";
+  for (const fs::path& file : {abandoned, in_use}) std::ofstream(file) << "Sailor tries";
+  fs::last_write_time(abandoned, fs::last_write_time(abandoned) - std::chrono::hours(24));
+  ASSERT_TRUE(try_to_write(scratch.folder()));
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::exists(in_use));
+}
+
 TEST(Checkpoint, IsFoundInEveryRunOfTheNameTheNewestRunFirst) {
   const testing::Scratch scratch;
   const JobKey job{"default", "first"};
