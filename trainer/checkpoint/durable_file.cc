@@ -12,8 +12,7 @@ namespace {
 
 tl::unexpected<Error> cannot_write(const std::filesystem::path& file, int error) {
   return fail(ErrorCode::kUnavailable,
-              fmt::format("writing {}: {}; training continues, but this is not saved; check the volume at "
-                          "checkpoint.path",
+              fmt::format("writing {}: {}; what it would save is in memory only; check the volume at checkpoint.path",
                           file.string(), std::strerror(error)));
 }
 

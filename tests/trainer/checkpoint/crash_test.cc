@@ -130,8 +130,7 @@ TEST(CheckpointWriter, AFullDiskIsReportedLeavesNothingBehindAndTheNextCheckpoin
     ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   }
   EXPECT_EQ(writer.saved_shards(4), 0);
-  EXPECT_THAT(writer.last_error(),
-              HasSubstr("piece-001-00.bin: File too large; training continues, but this is not saved"));
+  EXPECT_THAT(writer.last_error(), HasSubstr("piece-001-00.bin: File too large; what it would save is in memory only"));
   EXPECT_TRUE(fs::is_empty(step_folder(folder, 4)));
   EXPECT_THAT(complete_checkpoints(folder), ElementsAre(2));
   writer.save(folder, 6, {a_saved_shard(0, 6), a_saved_shard(1, 6)}, true);
