@@ -119,6 +119,16 @@ TEST(Corpus, SaysWhatIsWrongWithThePath) {
   EXPECT_THAT(error_of({DataFormat::kBytes, (scratch.folder() / "nothing").string()}), HasSubstr("are empty"));
 }
 
+TEST(Corpus, AnEmptyFileBesideOthersAddsNothing) {
+  const testing::Scratch scratch;
+  write(scratch.folder() / "a.bytes", "ab");
+  write(scratch.folder() / "b.bytes", "");
+  write(scratch.folder() / "c.bytes", "c");
+  const auto corpus = Corpus::open({DataFormat::kBytes, (scratch.folder() / "*.bytes").string()}, 2);
+  ASSERT_TRUE(corpus) << corpus.error().message;
+  EXPECT_EQ((*corpus)->size(), 3);
+}
+
 TEST(Corpus, APipeIsRefusedInsteadOfWaitedFor) {
   const testing::Scratch scratch;
   const std::string pipe = (scratch.folder() / "pipe").string();
