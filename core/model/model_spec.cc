@@ -8,6 +8,7 @@
 
 #include "core/model/check.h"
 #include "core/model/enum_names.h"
+#include "core/model/size_limits.h"
 
 namespace sailor {
 namespace {
@@ -111,7 +112,9 @@ ModelSpec family_defaults(ModelFamily family) {
 }
 
 Result<ModelSpec> validated(ModelSpec spec) {
-  if (spec.blocks < 1) return invalid(spec, fmt::format("layers is {}; it must be at least 1", spec.blocks));
+  if (spec.blocks < 1 || spec.blocks > kMostBlocks) {
+    return invalid(spec, fmt::format("layers is {}; it must be between 1 and {}", spec.blocks, kMostBlocks));
+  }
   if (spec.hidden_size < 1 || spec.heads < 1 || spec.ffn_size < 1 || spec.vocab_size < 2) {
     return invalid(spec, "hiddenSize, heads, ffnSize must be at least 1 and vocabSize at least 2");
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/model/enum_names.h"
+#include "core/model/size_limits.h"
 
 namespace sailor::trainer {
 namespace {
@@ -89,7 +90,8 @@ void read_gpt_neo(JsonReader& reader, ModelSpec& spec) {
   spec.activation = read_enum(reader, "activation_function", kActivations, spec.activation);
   spec.local_window = reader.value_or("window_size", spec.local_window);
   const Json& types = reader.list("attention_types");
-  if (reader.optional<Json>("attention_types") && !alternates(types, spec.blocks)) {
+  const bool is_possible = spec.blocks <= kMostBlocks;  // else validated() refuses the model
+  if (is_possible && reader.optional<Json>("attention_types") && !alternates(types, spec.blocks)) {
     reader.record("attention_types", "this trainer supports only alternating global and local attention");
   }
 }

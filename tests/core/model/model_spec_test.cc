@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/model/size_limits.h"
 #include "core/model/tensor_parallel.h"
 
 namespace sailor {
@@ -71,6 +72,14 @@ TEST(ModelSpec, RefusesHeadsThatDoNotDivideTheHiddenSize) {
   const auto checked = validated(model);
   ASSERT_FALSE(checked.has_value());
   EXPECT_NE(checked.error().message.find("not a multiple of heads 3"), std::string::npos);
+}
+
+TEST(ModelSpec, RefusesNumbersOfLayersThatNoManifestMayState) {
+  ModelSpec model = find_model("tiny-gpt2").value();
+  for (const int blocks : {0, kMostBlocks + 1}) {
+    model.blocks = blocks;
+    EXPECT_FALSE(validated(model)) << blocks;
+  }
 }
 
 TEST(MaxTensorParallel, EveryGpuHasAKeyValueHead) {

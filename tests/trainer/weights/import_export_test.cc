@@ -132,3 +132,26 @@ TEST(Import, NamesWhatIsMissing) {
 
 }  // namespace
 }  // namespace sailor::trainer
+TEST(Import, RefusesMoreLayersThanATrainerBuildsAtOnce) {
+  const int many = 1'000'000'000;
+  for (const nlohmann::json& config : {nlohmann::json{{"model_type", "gpt_neo"},
+                                                      {"num_layers", many},
+                                                      {"hidden_size", 16},
+                                                      {"num_heads", 2},
+                                                      {"vocab_size", 64},
+                                                      {"max_position_embeddings", 16},
+                                                      {"attention_types", {{{"global", "local"}, many / 2}}}},
+                                       nlohmann::json{{"model_type", "gpt2"},
+                                                      {"n_layer", many},
+                                                      {"n_embd", 16},
+                                                      {"n_head", 2},
+                                                      {"vocab_size", 64},
+                                                      {"n_positions", 16}}}) {
+    const auto begun = std::chrono::steady_clock::now();
+    const auto spec = spec_from_hugging_face_config(config, "large");
+    ASSERT_FALSE(spec);
+    EXPECT_THAT(spec.error().message, HasSubstr("layers is 1000000000; it must be between 1 and 1024"));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+  }
+}
+
