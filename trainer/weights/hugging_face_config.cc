@@ -201,6 +201,8 @@ Result<ModelSpec> spec_from_hugging_face_config(const Json& config, const std::s
 
 Result<ModelSpec> read_hugging_face_config(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "config.json";
+  const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
+  const std::filesystem::path name = path.has_filename() ? path.filename() : path.parent_path().filename();
   std::ifstream stream(file);
   const Json config = Json::parse(stream, nullptr, false);
   if (!config.is_object()) {
@@ -208,8 +210,7 @@ Result<ModelSpec> read_hugging_face_config(const std::filesystem::path& folder) 
                 fmt::format("reading {}: it is missing or not a JSON object; name the folder of a Hugging Face model",
                             file.string()));
   }
-  auto spec =
-      spec_from_hugging_face_config(config, std::filesystem::absolute(folder).lexically_normal().filename().string());
+  auto spec = spec_from_hugging_face_config(config, name.string());
   if (!spec) return tl::unexpected(std::move(spec.error()).within("reading " + file.string()));
   return spec;
 }

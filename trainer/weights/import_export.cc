@@ -12,13 +12,18 @@
 namespace sailor::trainer {
 namespace {
 
-// A model name consists of lower-case letters, digits, dashes and dots.
+bool is_letter_or_digit(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0; }
+
+// A model name consists of lower-case letters, digits, dashes and dots. It begins and ends with a letter or digit.
 std::string as_model_name(std::string name) {
   for (char& letter : name) {
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.') letter = '-';
+    if (!is_letter_or_digit(letter) && letter != '.') letter = '-';
   }
-  return name;
+  name.erase(name.begin(), std::ranges::find_if(name, is_letter_or_digit));
+  name.resize(std::min(name.size(), kLongest));
+  while (!name.empty() && !is_letter_or_digit(name.back())) name.pop_back();
+  return name.empty() ? "model" : name;
 }
 
 Result<std::int64_t> step_to_export(const ExportOptions& options) {

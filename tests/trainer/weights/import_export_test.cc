@@ -1,6 +1,7 @@
 // From a checkpoint to a Hugging Face model's folder, and from there into a job.
 #include "trainer/weights/import_export.h"
 
+#include <chrono>
 #include <fstream>
 #include <iterator>
 
@@ -68,15 +69,33 @@ TEST_F(Export, OverTheFilesOfAnotherModelIsWhatAJobThenReads) {
   EXPECT_THAT(exported_weights(), Each(4.0F));
 }
 
+// The model of a spec that was printed.
+Result<ModelSpec> model_of(const std::string& spec) {
+  const auto begin = spec.find('{');
+  return model_from_json(Json::parse(spec.substr(begin, spec.find('\n', begin) - begin)), "model");
+}
+
 TEST_F(Export, WhatIsExportedCanBeImported) {
   ASSERT_TRUE(export_model({.checkpoints = folder_, .step = {}, .into = into_}));
   const std::string spec = import_model(into_).value();
   EXPECT_THAT(spec, HasSubstr("training: {initialWeights: \"" + into_.string() + "\"}"));
-  const auto begin = spec.find('{');
-  const auto model = model_from_json(Json::parse(spec.substr(begin, spec.find('\n', begin) - begin)), "model");
   ModelSpec expected = model_;
   expected.name = "my-model";
-  EXPECT_EQ(model.value(), expected);
+  EXPECT_EQ(model_of(spec).value(), expected);
+}
+
+TEST_F(Export, IsImportedUnderANameThatAModelMayHave) {
+  const std::string longest(63, 'm');
+  for (const auto& [folder, name] : {std::pair<std::string, std::string>("My_Model", "my-model"),
+                                     {"My_Model/", "my-model"},
+                                     {"My_Model/.", "my-model"},
+                                     {"_m.", "m"},
+                                     {"___", "model"},
+                                     {longest + "-n", longest}}) {
+    const std::filesystem::path into = scratch_.folder() / folder;
+    ASSERT_TRUE(export_model({.checkpoints = folder_, .step = {}, .into = into}));
+    EXPECT_EQ(model_of(import_model(into).value()).value().name, name) << folder;
+  }
 }
 
 // Replaces the type of the first tensor by another one of the same length.
@@ -111,27 +130,6 @@ TEST(Import, ReadsTheAttentionOfGptNeoOrRefusesIt) {
   EXPECT_THAT(reads(7), HasSubstr("attention_types: 7"));
 }
 
-// Hugging Face refuses a pattern of another length than the model's.
-TEST(ExportedConfig, OfAGptNeoDescribesTheAttentionOfExactlyItsBlocks) {
-  ModelSpec spec = testing::tiny_model(ModelFamily::kGptNeo);
-  spec.local_window = 256;
-  for (const auto& [blocks, types] : {std::pair(1, R"([[["global"],1]])"),
-                                      {2, R"([[["global","local"],1]])"},
-                                      {5, R"([[["global","local"],2],[["global"],1]])"}}) {
-    spec.blocks = blocks;
-    const auto config = hugging_face_config(spec);
-    ASSERT_TRUE(config) << config.error().message;
-    EXPECT_EQ(config->at("attention_types").dump(), types);
-  }
-}
-
-TEST(Import, NamesWhatIsMissing) {
-  const testing::Scratch scratch;
-  EXPECT_THAT(import_model(scratch.folder()).error().message, HasSubstr("config.json: it is missing"));
-}
-
-}  // namespace
-}  // namespace sailor::trainer
 TEST(Import, RefusesMoreLayersThanATrainerBuildsAtOnce) {
   const int many = 1'000'000'000;
   for (const nlohmann::json& config : {nlohmann::json{{"model_type", "gpt_neo"},
@@ -155,3 +153,24 @@ TEST(Import, RefusesMoreLayersThanATrainerBuildsAtOnce) {
   }
 }
 
+// Hugging Face refuses a pattern of another length than the model's.
+TEST(ExportedConfig, OfAGptNeoDescribesTheAttentionOfExactlyItsBlocks) {
+  ModelSpec spec = testing::tiny_model(ModelFamily::kGptNeo);
+  spec.local_window = 256;
+  for (const auto& [blocks, types] : {std::pair(1, R"([[["global"],1]])"),
+                                      {2, R"([[["global","local"],1]])"},
+                                      {5, R"([[["global","local"],2],[["global"],1]])"}}) {
+    spec.blocks = blocks;
+    const auto config = hugging_face_config(spec);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->at("attention_types").dump(), types);
+  }
+}
+
+TEST(Import, NamesWhatIsMissing) {
+  const testing::Scratch scratch;
+  EXPECT_THAT(import_model(scratch.folder()).error().message, HasSubstr("config.json: it is missing"));
+}
+
+}  // namespace
+}  // namespace sailor::trainer
