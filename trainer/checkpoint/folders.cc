@@ -118,6 +118,7 @@ Result<void> write_manifest(const fs::path& step_folder, const Manifest& manifes
                                           {"step", manifest.step},
                                           {"firstLoss", manifest.first_loss},
                                           {"loss", manifest.loss},
+                                          {"sequenceLength", manifest.sequence_length},
                                           {"model", to_json(manifest.model)},
                                           {"images", std::move(files)}}
                                .dump(2) +
@@ -137,7 +138,8 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
                     .first_loss = reader.required<double>("firstLoss"),
                     .model = {},
                     .files = files_from(reader),
-                    .loss = reader.value_or("loss", 0.0)};
+                    .loss = reader.value_or("loss", 0.0),
+                    .sequence_length = reader.value_or("sequenceLength", 0)};
   if (!reader.error() && manifest.step != step_of(step_folder))
     reader.record("step", fmt::format("{} is not the step in the name of its folder", manifest.step));
   auto model = model_from_json(reader.child("model"), "manifest.model");

@@ -27,6 +27,7 @@ struct Manifest {
   ModelSpec model;
   std::vector<ShardFileName> files;  // all files of the checkpoint, ascending
   double loss = 0;                   // of the step; 0: unknown, because an older version wrote the manifest
+  int sequence_length = 0;           // of the training; 0: unknown, as above
 };
 
 // Returns the folder of a job's checkpoints, or an empty path if the job has none. It contains the uid, so that a new

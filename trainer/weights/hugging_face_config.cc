@@ -215,7 +215,7 @@ Result<ModelSpec> read_hugging_face_config(const std::filesystem::path& folder) 
   return spec;
 }
 
-Result<Json> hugging_face_config(const ModelSpec& spec) {
+Result<Json> hugging_face_config(const ModelSpec& spec, int sequence_length) {
   Json config = shape_of(spec);
   config["model_type"] = name_of(kTypes, spec.family);
   config["architectures"] = {architecture_of(spec.family)};
@@ -223,6 +223,7 @@ Result<Json> hugging_face_config(const ModelSpec& spec) {
   config["tie_word_embeddings"] = spec.tied_embeddings;
   const bool is_llama = spec.family == ModelFamily::kLlama;
   config[is_llama ? "hidden_act" : "activation_function"] = name_of(kActivations, spec.activation);
+  if (is_llama && sequence_length > 0) config["max_position_embeddings"] = sequence_length;
   const auto read_back = spec_from_hugging_face_config(config, spec.name);
   if (read_back && *read_back == spec) return config;
   return fail(ErrorCode::kInvalidArgument,

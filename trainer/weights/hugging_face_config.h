@@ -17,7 +17,8 @@ Result<ModelSpec> spec_from_hugging_face_config(const nlohmann::json& config, co
 Result<ModelSpec> read_hugging_face_config(const std::filesystem::path& folder);
 
 // Returns the config.json of a ModelSpec. Fails if the Hugging Face model of the family cannot express the spec, for
-// example an OPT model with local attention.
-Result<nlohmann::json> hugging_face_config(const ModelSpec& spec);
+// example an OPT model with local attention. A model with rotary positions is said to have been trained with sequences
+// of this length; 0: the length is unknown.
+Result<nlohmann::json> hugging_face_config(const ModelSpec& spec, int sequence_length = 0);
 
 }  // namespace sailor::trainer

@@ -136,8 +136,9 @@ Result<void> HuggingFaceModel::check(const fs::path& path) const {
   return {};
 }
 
-Result<void> write_hugging_face_model(const fs::path& folder, const ModelSpec& spec, const LayerWeights& weights) {
-  const auto config = hugging_face_config(spec);
+Result<void> write_hugging_face_model(const fs::path& folder, const ModelSpec& spec, const LayerWeights& weights,
+                                      int sequence_length) {
+  const auto config = hugging_face_config(spec, sequence_length);
   if (!config) return tl::unexpected(config.error());
   std::error_code error;
   fs::create_directories(folder, error);

@@ -38,8 +38,9 @@ class HuggingFaceModel {
 // A function that returns the weights of a layer state, in the order of layout_of().
 using LayerWeights = std::function<Result<std::vector<float>>(int layer_state)>;
 
-// Writes config.json and model.safetensors. The Hugging Face model of the family can load them.
+// Writes config.json and model.safetensors. The Hugging Face model of the family can load them. The sequence length is
+// that of hugging_face_config().
 Result<void> write_hugging_face_model(const std::filesystem::path& folder, const ModelSpec& spec,
-                                      const LayerWeights& weights);
+                                      const LayerWeights& weights, int sequence_length = 0);
 
 }  // namespace sailor::trainer

@@ -16,6 +16,7 @@ bool is_letter_or_digit(char letter) { return std::isalnum(static_cast<unsigned 
 
 // A model name consists of lower-case letters, digits, dashes and dots. It begins and ends with a letter or digit.
 std::string as_model_name(std::string name) {
+  constexpr std::size_t kLongest = 63;
   for (char& letter : name) {
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
     if (!is_letter_or_digit(letter) && letter != '.') letter = '-';
@@ -60,7 +61,8 @@ Result<std::int64_t> export_model(const ExportOptions& options) {
     if (!saved) return tl::unexpected(saved.error());
     return std::move(saved->weights);
   };
-  if (auto written = write_hugging_face_model(options.into, manifest->model, weights); !written) {
+  if (auto written = write_hugging_face_model(options.into, manifest->model, weights, manifest->sequence_length);
+      !written) {
     return tl::unexpected(written.error());
   }
   return *step;

@@ -26,7 +26,7 @@ class Export : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const std::int64_t step : {2, 4}) {
-      Manifest manifest{.step = step, .first_loss = 1, .model = model_, .files = {}};
+      Manifest manifest{.step = step, .first_loss = 1, .model = model_, .files = {}, .sequence_length = 48};
       for (const int id : all_layer_states(model_)) {
         const StateLayout layer_state = layout_of(model_, id);
         const std::vector<float> values(static_cast<std::size_t>(layer_state.size), static_cast<float>(step));
@@ -96,6 +96,20 @@ TEST_F(Export, IsImportedUnderANameThatAModelMayHave) {
     ASSERT_TRUE(export_model({.checkpoints = folder_, .step = {}, .into = into}));
     EXPECT_EQ(model_of(import_model(into).value()).value().name, name) << folder;
   }
+}
+
+// A LLaMA has no learned positions, but Hugging Face limits its generation by the longest sequence of the training.
+TEST_F(Export, OfALlamaSaysHowLongTheSequencesWereIfTheCheckpointKnowsIt) {
+  const auto positions = [this]() -> nlohmann::json {
+    if (!export_model({.checkpoints = folder_, .step = {}, .into = into_})) return "not exported";
+    return nlohmann::json::parse(std::ifstream(into_ / "config.json")).value("max_position_embeddings", 0);
+  };
+  EXPECT_EQ(positions(), 48);
+  const auto file = step_folder(folder_, 4) / "manifest.json";
+  auto manifest = nlohmann::json::parse(std::ifstream(file));
+  manifest.erase("sequenceLength");
+  std::ofstream(file) << manifest;
+  EXPECT_EQ(positions(), 0);
 }
 
 // Replaces the type of the first tensor by another one of the same length.

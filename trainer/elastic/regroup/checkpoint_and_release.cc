@@ -41,8 +41,12 @@ bool checkpoint_and_release(const Assignment& assignment, GenerationRendezvous& 
     save(step_files, slices_to_save.at(static_cast<std::size_t>(rendezvous.rank())), rendezvous.rank(), held);
   if (!rendezvous.confirm("/saved")) return false;
   if (!is_there && rendezvous.rank() == 0) {
-    const auto complete = write_manifest(
-        step_files, {step, held.first_loss, assignment.model, shard_files_of(slices_to_save), held.loss});
+    const auto complete = write_manifest(step_files, {.step = step,
+                                                      .first_loss = held.first_loss,
+                                                      .model = assignment.model,
+                                                      .files = shard_files_of(slices_to_save),
+                                                      .loss = held.loss,
+                                                      .sequence_length = assignment.training.sequence_length});
     if (!complete) throw CannotSaveState(complete.error().message);
     delete_old_checkpoints(folder, assignment.checkpoint.keep);
   }

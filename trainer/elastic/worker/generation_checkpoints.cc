@@ -166,7 +166,12 @@ void GenerationCheckpoints::begin() {
 }
 
 Manifest GenerationCheckpoints::manifest() const {
-  return {in_progress_, held_.first_loss, assignment_.model, shard_files_, loss_in_progress_};
+  return {.step = in_progress_,
+          .first_loss = held_.first_loss,
+          .model = assignment_.model,
+          .files = shard_files_,
+          .loss = loss_in_progress_,
+          .sequence_length = assignment_.training.sequence_length};
 }
 
 // Call it when all workers have written their files.
