@@ -1,6 +1,8 @@
 #include "trainer/weights/hugging_face_model.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -20,6 +22,11 @@ constexpr const char* kWholeModel = "model.safetensors";
 
 tl::unexpected<Error> unfit(const fs::path& path, std::string_view what) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("reading weights {}: {}", path.string(), what));
+}
+
+Result<void> cannot_write(const fs::path& path, const std::string& why) {
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("writing {}: {}; free space, or export into another folder", path.string(), why));
 }
 
 Result<std::vector<fs::path>> files_at(const fs::path& path) {
@@ -142,6 +149,7 @@ Result<void> write_hugging_face_model(const fs::path& folder, const ModelSpec& s
   if (!config) return tl::unexpected(config.error());
   std::error_code error;
   fs::create_directories(folder, error);
+  if (error) return cannot_write(folder, error.message());
   const std::vector<HuggingFaceTensor> tensors = hugging_face_tensors(spec);
   std::vector<TensorToWrite> to_write;
   to_write.reserve(tensors.size());
@@ -162,8 +170,7 @@ Result<void> write_hugging_face_model(const fs::path& folder, const ModelSpec& s
   std::ofstream stream(folder / "config.json");
   stream << config->dump(2) << "\n";
   stream.close();
-  if (stream) return {};
-  return fail(ErrorCode::kUnavailable, fmt::format("writing {}: failed", (folder / "config.json").string()));
+  return stream ? Result<void>() : cannot_write(folder / "config.json", std::strerror(errno));
 }
 
 }  // namespace sailor::trainer

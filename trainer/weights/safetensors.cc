@@ -158,7 +158,8 @@ Result<void> write_safetensors(const std::filesystem::path& file, const std::vec
   if (stream && !renamed) return {};
   const std::string why = renamed ? renamed.message() : std::strerror(errno);
   std::filesystem::remove(partial, renamed);
-  return fail(ErrorCode::kUnavailable, fmt::format("writing weights {}: {}", file.string(), why));
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("writing weights {}: {}; free space, or write into another folder", file.string(), why));
 }
 
 }  // namespace sailor::trainer
