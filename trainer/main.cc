@@ -1,12 +1,15 @@
 // sailor-trainer: the program in a trainer pod. The pod runs `agent`, which starts one `worker` process per GPU. The
 // other commands measure this machine (`profile`, `links`) and convert weights (`import`, `export`).
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <thread>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -15,6 +18,8 @@
 
 #include "core/log/log.h"
 #include "core/manifest/files.h"
+#include "core/manifest/rules.h"
+#include "core/model/counted.h"
 #include "core/model/job_json.h"
 #include "core/net/system_cas.h"
 #include "core/protocol/exit_status.h"
@@ -135,7 +140,8 @@ void add_profile_options(CLI::App& command, ProfileCommand& profile) {
   command
       .add_option("--accelerator", profile.accelerator,
                   "GPU type of this machine, under which the planner finds the profile")
-      ->required();
+      ->required()
+      ->check(plain_name);
   command
       .add_option("--microbatch-sizes", profile.microbatch_sizes, "default: those of the job, or 1,2,4 with --model")
       ->delimiter(',')
@@ -158,13 +164,28 @@ void add_profile_options(CLI::App& command, ProfileCommand& profile) {
   command.add_option("--threads", profile.options.threads, "CPU threads of each process")->check(CLI::Range(1, 1024));
   command.add_option("--device", profile.options.device, "what to measure: gpu, cpu, or auto, as of the agent")
       ->transform(CLI::CheckedTransformer(device_choices()));
-  command.add_option("--name", profile.options.name,
-                     "metadata.name of the manifest; default: made of model and accelerator");
+  command
+      .add_option("--name", profile.options.name,
+                  "metadata.name of the manifest; default: made of model and accelerator")
+      ->check(object_name);
   command.add_option("--channel", profile.options.channel)
       ->group("");  // set in processes that only generate background load
 }
 
+// Checks what the ranges of the options do not: NaN is in every range.
+Result<void> check_limits(const ProfileCommand& command) {
+  if (std::isnan(command.seconds))
+    return fail(ErrorCode::kInvalidArgument, "--seconds nan is not a number of seconds; use one such as 2");
+  const unsigned processors = std::thread::hardware_concurrency();  // 0: unknown
+  if (processors == 0 || std::cmp_less_equal(command.options.threads, processors)) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("--threads {} is more than the {} of this machine; measure with the threads of a worker, and "
+                          "with --concurrency as many workers as share the machine",
+                          command.options.threads, counted(processors, "processor")));
+}
+
 Result<MeasureRequest> measure_request(const ProfileCommand& command) {
+  if (const auto checked = check_limits(command); !checked) return tl::unexpected(checked.error());
   MeasureRequest request{.model = {},
                          .sequence_length = command.sequence_length,
                          .accelerator = Accelerator(command.accelerator),
@@ -185,6 +206,8 @@ Result<MeasureRequest> measure_request(const ProfileCommand& command) {
     if (request.microbatch_sizes.empty()) request.microbatch_sizes = job->training.microbatch_sizes;
     return request;
   }
+  if (command.model.empty())
+    return fail(ErrorCode::kInvalidArgument, "no model is named; add --job FILE, or --model with --sequence-length");
   auto model = find_model(command.model);
   if (!model) return tl::unexpected(model.error());
   request.model = *std::move(model);
@@ -234,7 +257,8 @@ void add_links_options(CLI::App& command, LinksOptions& links) {
       ->transform(CLI::CheckedTransformer(device_choices()));
   command.add_option("--zones", links.zones, "FROM,TO: zones of the two machines; default: the link within a node")
       ->delimiter(',')
-      ->expected(2);
+      ->expected(2)
+      ->check(plain_name);
 }
 
 int links_main(const LinksOptions& options) {
