@@ -47,12 +47,12 @@ namespace {
       fmt::format("{} \"{}\" at the rendezvous store: {}", doing, key, text.substr(0, text.find('\n'))));
 }
 
-Error cannot_listen(const std::string& host, int port, const std::string& why) {
-  return {
-      ErrorCode::kUnavailable,
-      fmt::format("listening on {}:{} for the rendezvous store: {}; free the port or choose another (--store-port of "
-                  "`agent`, --port of `links`)",
-                  host, port, why)};
+constexpr const char* kFreeThePort = "free the port or choose another (--store-port of `agent`, --port of `links`)";
+constexpr const char* kUseAnotherAddress = "set --host to an IP address of this machine";
+
+Error cannot_listen(const std::string& host, int port, const std::string& why, const char* remedy) {
+  return {ErrorCode::kUnavailable,
+          fmt::format("listening on {}:{} for the rendezvous store: {}; {}", host, port, why, remedy)};
 }
 
 // Returns a listening socket that is bound to this address only. LibTorch itself would take the port on all addresses.
@@ -62,7 +62,7 @@ Result<int> listening_socket(const std::string& host, int port) {
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
   if (const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); code != 0) {
-    return tl::unexpected(cannot_listen(host, port, gai_strerror(code)));
+    return tl::unexpected(cannot_listen(host, port, gai_strerror(code), kUseAnotherAddress));
   }
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -72,7 +72,9 @@ Result<int> listening_socket(const std::string& host, int port) {
   freeaddrinfo(found);
   if (is_listening) return fd;
   if (fd >= 0) close(fd);
-  return tl::unexpected(cannot_listen(host, port, std::strerror(error)));
+  const bool is_of_another = error == EADDRNOTAVAIL;
+  return tl::unexpected(
+      cannot_listen(host, port, std::strerror(error), is_of_another ? kUseAnotherAddress : kFreeThePort));
 }
 
 // Returns the generation of a key of this job: 12 for "UID/12/here/0". Returns nothing for other keys.
@@ -172,7 +174,7 @@ Result<std::unique_ptr<RendezvousServer>> RendezvousServer::listen(const std::st
     store->impl_->server = c10::make_intrusive<c10d::TCPStore>(host, options);
     return store;
   } catch (const std::exception& error) {
-    return tl::unexpected(cannot_listen(host, port, error.what()));
+    return tl::unexpected(cannot_listen(host, port, error.what(), kFreeThePort));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include <arpa/inet.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
 
@@ -11,6 +12,8 @@
 
 namespace sailor::trainer {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr int kPort = 7074;
 constexpr std::chrono::seconds kLongest{30};  // far longer than the answer takes on a busy machine
@@ -27,6 +30,19 @@ TEST(Rendezvous, AsksNoNameServer) {
       getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, host.data(), host.size(), nullptr, 0, 0),
       0);
   EXPECT_STREQ(host.data(), "127.0.0.1") << "this address has a name on every machine";
+}
+
+TEST(RendezvousServer, ThatCannotListenSaysWhatToDoAboutTheAddressOrThePort) {
+  const auto error_of = [](const std::string& host) {
+    const auto server = RendezvousServer::listen(host, kPort);
+    return server ? std::string() : server.error().message;
+  };
+  EXPECT_THAT(error_of("no-such-host.invalid"), HasSubstr("; set --host to an IP address of this machine"));
+  EXPECT_THAT(error_of("192.0.2.1"), HasSubstr("; set --host to an IP address of this machine"));
+  const std::string host = testing::own_address();
+  const auto store = RendezvousServer::listen(host, kPort);
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  EXPECT_THAT(error_of(host), HasSubstr("; free the port or choose another"));
 }
 
 TEST(Rendezvous, WaitsForSeveralKeysAtOnce) {
