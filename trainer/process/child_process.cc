@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -43,6 +44,11 @@ int spawn(const std::string& program, const std::vector<std::string>& arguments,
   return error;
 }
 
+// Returns why a worker gets this signal, where there is only one usual reason.
+std::string_view usual_cause(int signal) {
+  return signal == SIGBUS ? " (a file that it reads, such as training data, was shortened, or its volume failed)" : "";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::string& program,
@@ -76,7 +82,7 @@ std::string ChildProcess::wait_for_end() const {
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
   if (info.si_code == CLD_EXITED) return fmt::format("ended with status {}", info.si_status);
-  return fmt::format("was killed by signal {}", info.si_status);
+  return fmt::format("was killed by signal {}{}", info.si_status, usual_cause(info.si_status));
 }
 
 void die_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }

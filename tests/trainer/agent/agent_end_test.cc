@@ -1,5 +1,6 @@
 // How agents and their workers end: as processes, with the status and the last word that Kubernetes sees.
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -43,6 +44,17 @@ TEST_F(Agents, AWorkerThatIsKilledEndsItsPodWithASentence) {
   kill(agents_[0]->workers().front(), SIGKILL);
   EXPECT_EQ(agents_[0]->wait_for_exit(), 1);
   EXPECT_THAT(agents_[0]->termination_report(), HasSubstr("was killed by signal 9"));
+}
+
+TEST_F(Agents, DataThatIsShortenedWhileItIsReadIsNamedAsTheCause) {
+  start(1);
+  assign(job(100'000), 1, {{0, 5, {8}}}, {0});
+  wait_for_step(0, 1, 1);
+  for (const auto& entry : std::filesystem::directory_iterator(scratch_.folder())) {
+    if (entry.path().extension() == ".txt") std::filesystem::resize_file(entry.path(), 0);
+  }
+  EXPECT_EQ(agents_[0]->wait_for_exit(), 1);
+  EXPECT_THAT(agents_[0]->termination_report(), HasSubstr("was killed by signal 7 (a file that it reads"));
 }
 
 TEST_F(Agents, ABrokenPipeEndsNeitherAgentNorWorker) {
