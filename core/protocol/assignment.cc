@@ -153,6 +153,8 @@ Result<Assignment> assignment_from_json(const Json& json) {
   assignment.streaming_slowdown_percent = reader.value_or("streamingSlowdownPercent", kStreamingSlowdownPercent);
   assignment.failures_per_hour = reader.value_or("failuresPerHour", 0.0);
   assignment.lease_seconds = reader.value_or("leaseSeconds", 0);
+  if (assignment.lease_seconds < 0)
+    reader.record("leaseSeconds", fmt::format("{} is below 0", assignment.lease_seconds));
   assignment.callback = reader.value_or<std::string>("callback", "");
   take(reader, model_from_json(reader.child("model"), "assignment.model"), assignment.model);
   take(reader, training_from_json(reader.child("training"), "assignment.training"), assignment.training);

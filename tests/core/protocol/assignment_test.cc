@@ -131,6 +131,14 @@ TEST(Assignment, ThePlanMayDifferFromSettingsThatTheJobMayChangeWhileItTrains) {
   EXPECT_TRUE(assignment_from_json(to_json(changed)));
 }
 
+TEST(Assignment, ALeaseOfNegativeLengthIsRefused) {
+  Assignment broken = assignment();
+  broken.lease_seconds = -5;
+  const auto read = assignment_from_json(to_json(broken));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "assignment.leaseSeconds: -5 is below 0");
+}
+
 TEST(Assignment, AMissingFieldIsNamed) {
   auto json = to_json(assignment());
   json["agents"][1].erase("host");
