@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/log/log.h"
+
 namespace sailor::trainer {
 
 CheckpointWriter::CheckpointWriter() : thread_([this](const std::stop_token& stop) { work(stop); }) {}
@@ -144,6 +146,8 @@ void CheckpointWriter::work(const std::stop_token& stop) {
 
 void CheckpointWriter::note(const Result<void>& result) {
   if (result) return;
+  // Each file of each later checkpoint usually fails for the same reason.
+  if (last_error_.empty()) log_warning("checkpoint not written", {{"why", result.error().message}});
   last_error_ = result.error().message;
   is_error_of_try_ = false;
 }

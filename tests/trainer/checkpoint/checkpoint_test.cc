@@ -11,9 +11,11 @@
 namespace sailor::trainer {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 namespace fs = std::filesystem;
 
 SavedShard a_saved_shard(int layer_state) {
@@ -176,6 +178,20 @@ TEST(CheckpointWriter, TrainingContinuesWhileTheDiskIsBusy) {
   EXPECT_GT(written.size(), 9 * sizeof(float));
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   EXPECT_EQ(writer.saved_shards(3), 1) << "a pipe cannot be flushed: that layer state is not saved, the other is";
+}
+
+// Each file of each later checkpoint fails for the same reason, so the log need not repeat it.
+TEST(CheckpointWriter, LogsTheFirstErrorSinceACheckpointSucceeded) {
+  const testing::Scratch scratch;
+  CheckpointWriter writer;
+  ::testing::internal::CaptureStderr();
+  for (const fs::path& folder :
+       {fs::path("/dev/full/a"), fs::path("/dev/full/b"), scratch.folder(), fs::path("/dev/full/c")}) {
+    writer.save(folder, 6, {a_saved_shard(0)}, false);
+    ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, AllOf(HasSubstr("/dev/full/a"), Not(HasSubstr("/dev/full/b")), HasSubstr("/dev/full/c")));
 }
 
 TEST(CheckpointWriter, CountsWrittenFilesAndReportsErrors) {
