@@ -61,13 +61,20 @@ func (s *screen) summary(h history) {
 			seen.plan.Estimate.TokensPerSecond, seen.tokensPerSecond, trainingjob.Decimal(seen.plan.Estimate.CostPerHour))
 	}
 	for _, rescale := range h.last.Status.Rescales {
-		row("rescale", "%s: plan %d to %d, %d to %d GPUs, %s s, %d steps lost", rescale.Reason, rescale.FromGeneration, rescale.ToGeneration,
-			rescale.FromGPUs, rescale.ToGPUs, orDash(rescale.Seconds), rescale.StepsLost)
+		row("rescale", "%s: plan %d to %d, %d to %d GPUs, %s s, %s", rescale.Reason, rescale.FromGeneration, rescale.ToGeneration,
+			rescale.FromGPUs, rescale.ToGPUs, orDash(rescale.Seconds), lostIn(rescale))
 		row("", "%s", stopOf(rescale))
 	}
 	row("preemptions", "%d", h.preemptions())
 	row("steps lost", "%d", progress.StepsLost)
 	row("dollars", "$%s", orDash(progress.DollarsSpent))
+}
+
+func lostIn(rescale trainingjob.Rescale) string {
+	if rescale.StepsLost == trainingjob.UnknownSteps {
+		return "steps lost unknown"
+	}
+	return fmt.Sprintf("%d steps lost", rescale.StepsLost)
 }
 
 // stopOf tells how long training stopped for a change, and when the job's state moved to other workers.

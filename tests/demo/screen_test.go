@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,5 +70,17 @@ func TestAChangeTellsWhenItsStateMoved(t *testing.T) {
 	}
 	if line := stopOf(trainingjob.Rescale{}); line != "training stopped for - s; 0.0 MB of state moved before, 0.0 MB meanwhile" {
 		t.Error(line)
+	}
+}
+
+func TestAChangeDoesNotSayThatNothingWasLostIfThatIsUnknown(t *testing.T) {
+	for text, want := range map[string]string{`{"reason": "Suspended"}`: "steps lost unknown", `{"stepsLost": 0}`: "0 steps lost"} {
+		var rescale trainingjob.Rescale
+		if err := json.Unmarshal([]byte(text), &rescale); err != nil {
+			t.Fatal(err)
+		}
+		if line := lostIn(rescale); line != want {
+			t.Errorf("%s: %q is not %q", text, line, want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package trainingjob
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -87,12 +88,22 @@ type Rescale struct {
 	ToGPUs         int         `json:"toGpus"`
 	Seconds        string      `json:"seconds"`
 	StoppedSeconds string      `json:"stoppedSeconds"`
-	StepsLost      int64       `json:"stepsLost"`
+	StepsLost      int64       `json:"stepsLost"` // UnknownSteps if the status does not say it
 	Source         string      `json:"source"`
 	FollowedBytes  int64       `json:"followedBytes"`
 	MovedBytes     int64       `json:"movedBytes"`
 	Withdrawn      bool        `json:"withdrawn"`
 	Parts          Parts       `json:"parts"`
+}
+
+// UnknownSteps is the StepsLost of a change whose loss is not known, or not yet.
+const UnknownSteps = -1
+
+// UnmarshalJSON reads a change of the status.
+func (r *Rescale) UnmarshalJSON(text []byte) error {
+	type fields Rescale
+	r.StepsLost = UnknownSteps
+	return json.Unmarshal(text, (*fields)(r))
 }
 
 // ShareMovedInTheStop is the share of the state that moved after training had stopped, of all that moved for this change.
