@@ -184,6 +184,40 @@ TEST_F(NewNodes, PoolThatCannotGrowNowIsGivenUpAfterAMinute) {
   EXPECT_THAT(world.pods_without_node(), IsEmpty());
 }
 
+TEST_F(NewNodes, JobThatTrainsAsksForFewerNodesOnceTheMaximumIsLowered) {
+  start_on_one_node();
+  cool_down();
+  ASSERT_THAT(world.pods_without_node(), SizeIs(2));
+  add_pool("a", kZoneA, 2);
+  world.settle();
+  EXPECT_THAT(world.pods_without_node(), SizeIs(1));
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_THAT(world.record().pool_refusals, IsEmpty()) << "the pool has refused nothing";
+  add_pool("a", kZoneA, 1);
+  world.settle();
+  EXPECT_THAT(world.pods_without_node(), IsEmpty());
+  EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(NewNodes, NodeThatHasJustComeDoesNotCountAgainstTheMaximum) {
+  start_on_one_node();
+  cool_down();
+  world.add_node("new", 2);  // the scheduler has not put a pod there yet
+  world.reconcile();
+  EXPECT_THAT(world.pods_without_node(), SizeIs(2));
+}
+
+TEST_F(NewNodes, JobStartsInAnotherPoolOnceTheFirstIsDeleted) {
+  add_pool("a", kZoneA, 2);
+  add_pool("b", kZoneB, 1);
+  world.add_job({{"resources", {{"maxGpus", 2}}}});
+  world.settle();
+  ASSERT_THAT(world.zones_of_awaited_nodes(), ElementsAre(kZoneA));
+  world.api_server.erase("/apis/sailor.dev/v1alpha1/gpupools", "a");
+  world.settle();
+  EXPECT_THAT(world.zones_of_awaited_nodes(), ElementsAre(kZoneB));
+}
+
 TEST_F(NewNodes, NewerWordsOfTheAutoscalerReplaceOlderOnes) {
   start_on_one_node();
   cool_down();

@@ -243,8 +243,9 @@ std::optional<Finding> find_no_node(const Observation& observation, const Slot& 
 }
 
 // Returns the problem of a pod that is being prepared.
-std::optional<Finding> slot_problem(const Observation& observation, const Slot& slot) {
-  if (const auto end = gives_up_at(observation, slot)) return find_no_node(observation, slot, *end);
+std::optional<Finding> slot_problem(const Observation& observation, const Slot& slot,
+                                    const std::set<PoolKey>& without_room) {
+  if (const auto end = gives_up_at(observation, slot, without_room)) return find_no_node(observation, slot, *end);
   const PodView* pod = find_pod(observation, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
   if (const auto end = start_ends_at(observation, slot); end && observation.now > *end) {
@@ -321,8 +322,10 @@ std::optional<Disruption> broken_connection(const Observation& observation, cons
 
 std::optional<Disruption> find_startup_disruption(const Observation& observation) {
   Findings findings(observation);
-  for (const Slot& slot : observation.record.value().placement.slots) {
-    if (const auto finding = slot_problem(observation, slot)) findings.add(slot.pod, slot.node, *finding);
+  const Placement& placement = observation.record.value().placement;
+  const std::set<PoolKey> without_room = pools_without_room(observation, placement);
+  for (const Slot& slot : placement.slots) {
+    if (const auto finding = slot_problem(observation, slot, without_room)) findings.add(slot.pod, slot.node, *finding);
   }
   return findings.disruption();
 }
@@ -331,7 +334,7 @@ PolicyResult requeue_at_start_limit(const Observation& observation) {
   PolicyResult result;
   if (!observation.record || observation.record->is_committed()) return result;
   for (const Slot& slot : observation.record->placement.slots) {
-    const auto end = gives_up_at(observation, slot) ? std::nullopt : start_ends_at(observation, slot);
+    const auto end = waits_for_new_node(observation, slot) ? std::nullopt : start_ends_at(observation, slot);
     if (end && *end >= observation.now) requeue(result, time_until(observation.now, *end + kPastLimit));
   }
   return result;

@@ -24,9 +24,10 @@ const PodView* find_waiting_pod(const Observation& observation, const Slot& slot
   return waits ? pod : nullptr;
 }
 
-Time gives_up_at(const Observation& observation, const PodView& pod) {
+Time gives_up_at(const Observation& observation, const PodView& pod, bool has_room) {
   // The API server's clock says when the pod was created, and may be behind the operator's.
   const Time since = std::max(pod.created, observation.record.value().decided_at);
+  if (!has_room) return since;
   const Time limit = since + observation.settings.new_node_limit;
   if (!pod.scale_up) return limit;
   switch (pod.scale_up->outcome) {
@@ -41,7 +42,7 @@ Time gives_up_at(const Observation& observation, const PodView& pod) {
 }
 
 void add_pod(NodeWait& wait, const Observation& observation, const PodView& pod) {
-  const Time over_at = gives_up_at(observation, pod);
+  const Time over_at = gives_up_at(observation, pod, !wait.is_too_many);
   const bool is_first = wait.pods == 0;
   wait.since = is_first ? pod.created : std::min(wait.since, pod.created);
   if (is_first || over_at < wait.over_at) {
@@ -83,13 +84,38 @@ void note_refusal(PolicyResult& result, GenerationRecord& record, const Observat
 
 }  // namespace
 
+std::set<PoolKey> pools_without_room(const Observation& observation, const Placement& placement) {
+  std::map<PoolKey, std::int64_t> nodes;
+  for (const Slot& slot : placement.slots) {
+    if (waits_for_new_node(observation, slot)) ++nodes[slot.pool];
+  }
+  if (nodes.empty()) return {};
+  std::set<std::string> own;
+  for (const PodView& pod : observation.pods) own.insert(pod.node);
+  for (const NodeView& node : observation.cluster->nodes) {
+    const bool has_pods = own.contains(node.name) || node.used_by_others(observation.job.uid) > 0;
+    if (const auto pool = nodes.find(node.pool); pool != nodes.end() && has_pods && !node.is_terminating)
+      ++pool->second;
+  }
+  std::set<PoolKey> without_room;
+  for (const auto& [key, count] : nodes) {
+    const auto declared = observation.cluster->pools.find(key);
+    const bool has_room =
+        declared != observation.cluster->pools.end() && count <= declared->second.max_nodes.value_or(0);
+    if (!has_room) without_room.insert(key);
+  }
+  return without_room;
+}
+
 std::vector<NodeWait> find_node_waits(const Observation& observation, const Placement& placement) {
+  const std::set<PoolKey> without_room = pools_without_room(observation, placement);
   std::map<PoolKey, NodeWait> waits;
   for (const Slot& slot : placement.slots) {
     const PodView* pod = find_waiting_pod(observation, slot);
     if (pod == nullptr) continue;
     NodeWait& wait = waits[slot.pool];
     wait.pool = slot.pool;
+    wait.is_too_many = without_room.contains(slot.pool);
     add_pod(wait, observation, *pod);
   }
   std::vector<NodeWait> list;
@@ -102,12 +128,20 @@ std::string text_of(const Observation& observation, const NodeWait& wait) {
   const std::string who = wait.pods == 1 ? fmt::format("Pod {} waits for a new node", wait.pod)
                                          : fmt::format("{} pods wait for new nodes", wait.pods);
   const std::string said = wait.said.empty() ? "" : fmt::format(" The autoscaler says: {}", wait.said);
-  return fmt::format("{} of {} since {}.{}", who, pool_text(observation, wait.pool), to_rfc3339(wait.since), said);
+  const char* too_many = wait.is_too_many ? " The pool may not have so many nodes any more." : "";
+  return fmt::format("{} of {} since {}.{}{}", who, pool_text(observation, wait.pool), to_rfc3339(wait.since), said,
+                     too_many);
 }
 
-std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot) {
+bool waits_for_new_node(const Observation& observation, const Slot& slot) {
+  return find_waiting_pod(observation, slot) != nullptr;
+}
+
+std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot,
+                                const std::set<PoolKey>& without_room) {
   const PodView* pod = find_waiting_pod(observation, slot);
-  return pod == nullptr ? std::nullopt : std::optional(gives_up_at(observation, *pod));
+  if (pod == nullptr) return std::nullopt;
+  return gives_up_at(observation, *pod, !without_room.contains(slot.pool));
 }
 
 std::optional<PolicyResult> note_pool_refusals(const Observation& observation) {
@@ -115,7 +149,8 @@ std::optional<PolicyResult> note_pool_refusals(const Observation& observation) {
   if (before.is_committed()) return std::nullopt;
   std::vector<NodeWait> over = find_node_waits(observation, before.placement);
   std::erase_if(over, [&](const NodeWait& wait) {
-    return observation.now < wait.over_at || is_noted(before, wait.pool, observation.now);
+    // The pool has refused nothing, and may give fewer nodes.
+    return wait.is_too_many || observation.now < wait.over_at || is_noted(before, wait.pool, observation.now);
   });
   if (over.empty()) return std::nullopt;
   GenerationRecord record = before;

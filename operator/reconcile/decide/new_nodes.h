@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,17 @@ namespace sailor {
 struct NodeWait {
   PoolKey pool;
   int pods = 0;
-  std::string pod;        // the name of one of them
-  Time since;             // when the first of them was created
-  Time over_at;           // from then on no node is expected any more, unless the autoscaler says something else
-  std::string said = {};  // what the autoscaler has said last; empty: nothing
+  std::string pod;           // the name of one of them
+  Time since;                // when the first of them was created
+  Time over_at;              // from then on no node is expected any more, unless the autoscaler says something else
+  std::string said = {};     // what the autoscaler has said last; empty: nothing
+  bool is_too_many = false;  // the pool may not have so many nodes; see pools_without_room()
 };
+
+// Returns the pools that may not have as many nodes as pods of the placement wait for: somebody has lowered maxNodes of
+// the GpuPool, or deleted it. No autoscaler needs to say so. A node counts only if a pod runs on it, because one that
+// has just been made may be for a pod that waits.
+std::set<PoolKey> pools_without_room(const Observation& observation, const Placement& placement);
 
 // Returns the waits of the slots in ascending order of pools.
 std::vector<NodeWait> find_node_waits(const Observation& observation, const Placement& placement);
@@ -26,8 +33,13 @@ std::vector<NodeWait> find_node_waits(const Observation& observation, const Plac
 // "Pod p waits for a new node of GpuPool g (z/nvidia-l4/spot) since 2026-01-01T00:00:00Z. The autoscaler says: ..."
 std::string text_of(const Observation& observation, const NodeWait& wait);
 
-// Returns from when on no node is expected for the pod; nothing: it does not wait for a new node.
-std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot);
+// Returns whether the pod of the slot waits for a new node.
+bool waits_for_new_node(const Observation& observation, const Slot& slot);
+
+// Returns from when on no node is expected for the pod; nothing: it does not wait for a new node. `without_room` are
+// the pools_without_room().
+std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot,
+                                const std::set<PoolKey>& without_room);
 
 // Returns from when on the job may begin to use the new nodes that have come, because the others are late; nothing:
 // none has come.
