@@ -91,6 +91,7 @@ kube::ApiHooks OperatorRuntime::api_hooks(bool is_fenced) {
 
 AgentLink::Options OperatorRuntime::link_options() {
   AgentLink::Options link_options = options_.agents;
+  link_options.clock = [this] { return clock_.now(); };
   link_options.identity = [this] { return issuer_->own(); };
   return link_options;
 }
@@ -107,6 +108,7 @@ ObserverSources OperatorRuntime::sources() {
   sources.status_age = [this](const JobKey& job, const std::string& uid, MonotonicTime now) {
     return now - status_times_.find_or_note(job, uid, now);
   };
+  sources.clock = [this] { return clock_.now(); };
   return sources;
 }
 
@@ -152,6 +154,7 @@ ControllerHooks OperatorRuntime::hooks() {
 PlanningService::Hooks OperatorRuntime::planning_hooks() {
   PlanningService::Hooks hooks;
   hooks.answered = [this](const JobKey& job) { queue_.add(job); };
+  hooks.clock = [this] { return clock_.now(); };
   hooks.planned = [this](const PlanAnswer& answer, double seconds) {
     metrics_.planned(answer, seconds);
     log_plan(answer, seconds);
@@ -192,7 +195,8 @@ CallbackHooks OperatorRuntime::callback_hooks() {
 
 PageSources OperatorRuntime::page_sources() const {
   return {[this] { return *observer_.cluster(); },
-          [this](const JobKey& job, const std::string& uid) { return observer_.record(job, uid); }};
+          [this](const JobKey& job, const std::string& uid) { return observer_.record(job, uid); },
+          [this] { return clock_.now(); }};
 }
 
 bool OperatorRuntime::may_write() const { return !options_.elects_leader || election_.may_write(); }

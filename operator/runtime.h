@@ -10,6 +10,7 @@
 #include "operator/agents/callback_routes.h"
 #include "operator/agents/credential_issuer.h"
 #include "operator/agents/deleted_jobs.h"
+#include "operator/kube/gradual_clock.h"
 #include "operator/kube/http_transport.h"
 #include "operator/leader/leader_election.h"
 #include "operator/metrics/metrics.h"
@@ -72,6 +73,7 @@ class OperatorRuntime {
   DeletedJobs deleted_jobs_;
   std::atomic<bool> has_issuer_ = false;
   std::unique_ptr<CredentialIssuer> issuer_;  // set before any agent is asked
+  mutable GradualClock clock_;                // of all decisions; reading it changes it
   AgentLink link_;
   PlanningService planning_;
   PodRefusals refusals_;

@@ -49,7 +49,8 @@ bool EventSender::is_allowed(const std::string& job_uid, Time now) {
   const auto [entry, is_new] = allowances_.emplace(job_uid, Allowance{kBurst, now});
   Allowance& allowance = entry->second;
   const std::chrono::duration<double> passed = now - std::exchange(allowance.counted_at, now);
-  allowance.events = std::min(kBurst, allowance.events + passed / kPerEvent);
+  const double more = std::max(0.0, passed / kPerEvent);  // the clock may have been set back
+  allowance.events = std::min(kBurst, allowance.events + more);
   if (allowance.events < 1) return false;
   allowance.events -= 1;
   return true;

@@ -57,6 +57,14 @@ TEST_F(EventSenderTest, ChangingMessagesOfAJobAreLimited) {
   EXPECT_THAT(stored(), SizeIs(13));
 }
 
+TEST_F(EventSenderTest, EventsAreSentAfterTheClockWasSetBack) {
+  post("3 GPUs are too few");
+  now_ -= std::chrono::hours(5);
+  post("4 GPUs are too few");
+  post("3 GPUs are too few");
+  EXPECT_THAT(stored(), SizeIs(3));
+}
+
 TEST_F(EventSenderTest, NoJobUsesTheAllowanceOfAnother) {
   for (int i = 0; i < 100; ++i) post(std::to_string(i) + " GPUs are too few", "loud");
   post("2 GPUs are too few", "quiet");

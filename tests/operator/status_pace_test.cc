@@ -10,22 +10,41 @@
 namespace sailor {
 namespace {
 
+// A job that has written its first step an hour after the epoch, and has done the second one.
+class StepsOfAJob {
+ public:
+  explicit StepsOfAJob(std::size_t jobs) {
+    observation.now = Time(std::chrono::hours(1));
+    observation.record = GenerationRecord{};
+    observation.rivals = std::make_shared<const Rivals>(Rivals::InOrder(jobs, std::make_shared<const Rival>()));
+    AgentReport report;
+    report.progress = JobProgress{.step = 1};
+    observation.agents["pod"].report = report;
+    for (const ConditionType type : kConditionTypes) result_.conditions[type] = no(Reason::kNotYetKnown, "");
+    observation.job.status = with_status(observation, result_).status.value();
+    observation.agents["pod"].report->progress->step = 2;
+  }
+  [[nodiscard]] bool writes_step() const { return with_status(observation, result_).status.has_value(); }
+
+  Observation observation;
+
+ private:
+  PolicyResult result_;
+};
+
 // The least time after which the job writes another step.
 std::chrono::milliseconds time_between_steps(std::size_t jobs) {
-  Observation observation;
-  observation.now = Time(std::chrono::hours(1));
-  observation.record = GenerationRecord{};
-  observation.rivals = std::make_shared<const Rivals>(Rivals::InOrder(jobs, std::make_shared<const Rival>()));
-  AgentReport report;
-  report.progress = JobProgress{.step = 1};
-  observation.agents["pod"].report = report;
-  PolicyResult result;
-  for (const ConditionType type : kConditionTypes) result.conditions[type] = no(Reason::kNotYetKnown, "");
-  observation.job.status = with_status(observation, result).status.value();
-  const Time first = observation.now;
-  observation.agents["pod"].report->progress->step = 2;
-  while (!with_status(observation, result).status) observation.now += std::chrono::milliseconds(100);
-  return std::chrono::duration_cast<std::chrono::milliseconds>(observation.now - first);
+  StepsOfAJob job(jobs);
+  const Time first = job.observation.now;
+  while (!job.writes_step()) job.observation.now += std::chrono::milliseconds(100);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(job.observation.now - first);
+}
+
+TEST(StatusOfSteps, IsWrittenAfterTheClockWasSetBack) {
+  StepsOfAJob job(1);
+  EXPECT_FALSE(job.writes_step());
+  job.observation.now -= std::chrono::minutes(30);
+  EXPECT_TRUE(job.writes_step());
 }
 
 TEST(StatusOfSteps, IsWrittenLessOftenIfThereAreManyJobs) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "operator/reconcile/decide/better_plan.h"
+#include "operator/reconcile/decide/clock_set_back.h"
 #include "operator/reconcile/decide/completion.h"
 #include "operator/reconcile/decide/deadline.h"
 #include "operator/reconcile/decide/disruption.h"
@@ -76,6 +77,7 @@ Decision decide(const Observation& observation) {
   // The garbage collector removes the objects that a deleted job owns.
   if (observation.job.is_deleting || !observation.job.managed_by.empty()) return {};
   if (observation.job.status.has_ended()) return clean_up_ended_job(observation);
+  if (const auto corrected = with_corrected_times(observation)) return decide(*corrected);
   PolicyResult result = first_result(observation);
   store_imported_record(result, observation);
   serve_queue(result, observation);

@@ -121,6 +121,7 @@ bool is_worth_a_write(const Observation& observation, const JobStatus& wanted) {
   if (is_equal_but_for_time(was, now)) return false;
   if (!was.time) return true;
   const auto step_of = [](const ProgressStatus& progress) { return progress.newest ? progress.newest->step : 0; };
+  if (observation.now < *was.time) return true;  // the clock was set back
   return observation.now - *was.time >= progress_interval(observation, step_of(was) != step_of(now));
 }
 

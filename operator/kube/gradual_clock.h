@@ -1,0 +1,30 @@
+// GradualClock: a Clock that follows the machine's clock and never steps. When somebody sets the machine's clock, it
+// runs at half or at twice the speed until both agree. So a wait that the operator measures with it lasts at most twice
+// as long as it should, and at least half as long.
+#pragma once
+
+#include <mutex>
+
+#include "operator/kube/time.h"
+
+namespace sailor {
+
+class GradualClock {
+ public:
+  explicit GradualClock(Clock wall = system_time, MonotonicClock monotonic = monotonic_time);
+
+  // Any thread may call it. A difference of more than a day is not followed gradually: a clock that was so wrong, as
+  // that of a machine without a battery, is of no use, so this one takes the new time at once.
+  Time now();
+
+ private:
+  using FineTime = std::chrono::sys_time<std::chrono::microseconds>;
+
+  const Clock wall_;
+  const MonotonicClock monotonic_;
+  std::mutex mutex_;
+  MonotonicTime read_at_;  // when `time_` was read
+  FineTime time_;          // finer than Time, so that half a millisecond is not lost
+};
+
+}  // namespace sailor
