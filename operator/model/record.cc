@@ -148,7 +148,8 @@ Json slow_gpu_json(const SlowGpu& slow) {
           {"slowdown", slow.slowdown},
           {"since", time_text(slow.since)},
           {"slowUntil", time_text(slow.slow_until)},
-          {"distrustSeconds", slow.distrust.count()}};
+          {"distrustSeconds", slow.distrust.count()},
+          {"usualProbeSeconds", slow.usual_probe_seconds}};
 }
 
 SlowGpu slow_gpu_from(const Json& json) {
@@ -157,7 +158,8 @@ SlowGpu slow_gpu_from(const Json& json) {
           json.at("slowdown"),
           time_from(json.at("since")),
           time_from(json.at("slowUntil")),
-          std::chrono::seconds(json.at("distrustSeconds").get<std::int64_t>())};
+          std::chrono::seconds(json.at("distrustSeconds").get<std::int64_t>()),
+          json.value("usualProbeSeconds", 0.0)};
 }
 
 Json older_json(const OlderRecord& older) {

@@ -118,6 +118,7 @@ struct SlowGpu {
   Time since;                        // when it got so slow, or recovered
   Time slow_until;                   // the GPU counts as slow at least until then, whatever is measured
   std::chrono::seconds distrust{0};  // how long `slow_until` was after the GPU got slow the last time
+  double usual_probe_seconds = 0;    // the time of a probe by a worker that the plan leaves out; 0: unknown
   friend bool operator==(const SlowGpu&, const SlowGpu&) = default;
 
   [[nodiscard]] bool is_slow() const { return slowdown > 1; }

@@ -94,6 +94,8 @@ Result<void> check_slow_gpu(const SlowGpu& slow) {
   if (!is_between(slow.gpu, 0, kMostGpusOfANode - 1)) return damaged("slow GPU {} of a node", slow.gpu);
   if (!std::isfinite(slow.slowdown) || slow.slowdown < 1) return damaged("a GPU with slowdown {}", slow.slowdown);
   if (slow.distrust < std::chrono::seconds(0)) return damaged("a GPU with a distrust of {} s", slow.distrust.count());
+  if (!std::isfinite(slow.usual_probe_seconds) || slow.usual_probe_seconds < 0)
+    return damaged("a GPU with probes of {} s", slow.usual_probe_seconds);
   return {};
 }
 

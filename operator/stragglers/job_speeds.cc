@@ -67,7 +67,7 @@ void JobSpeeds::Reference::add(double value, int more) {
   steps += more;
 }
 
-void JobSpeeds::note(const std::vector<PassTime>& times, const Slowdowns& known, Time now) {
+void JobSpeeds::note(const std::vector<PassTime>& times, const KnownSlowGpus& known, Time now) {
   take_in(times, known, now);
   const Surroundings surroundings{slowdown_of_all(), usual_noise()};
   for (auto& [name, gpu] : gpus_) {
@@ -75,7 +75,7 @@ void JobSpeeds::note(const std::vector<PassTime>& times, const Slowdowns& known,
   }
 }
 
-void JobSpeeds::take_in(const std::vector<PassTime>& times, const Slowdowns& known, Time now) {
+void JobSpeeds::take_in(const std::vector<PassTime>& times, const KnownSlowGpus& known, Time now) {
   absent_.merge(gpus_);
   gpus_.clear();
   for (const PassTime& time : times) {
@@ -85,11 +85,18 @@ void JobSpeeds::take_in(const std::vector<PassTime>& times, const Slowdowns& kno
     if (!is_plausible(time.seconds)) continue;
     Gpu& gpu = gpus_[time.gpu];
     if (const auto slow = known.find(time.gpu); is_new_gpu && slow != known.end()) {
-      gpu.level = gpu.newest = std::log(slow->second);
+      take_over(gpu, slow->second, time.work);
     }
     take(gpu, time, now);
   }
   std::erase_if(absent_, [&](const auto& entry) { return now - entry.second.taken_at > kRemembered; });
+}
+
+void JobSpeeds::take_over(Gpu& gpu, const KnownSlowGpu& known, const Work& work) {
+  gpu.level = gpu.newest = std::log(known.slowdown);
+  if (work.is_probe() && known.usual_probe_seconds > 0) {
+    gpu.references[work].add(std::log(known.usual_probe_seconds), kProbesToLearn);
+  }
 }
 
 void JobSpeeds::take(Gpu& gpu, const PassTime& time, Time now) {
@@ -240,6 +247,7 @@ std::map<GpuName, GpuSpeed> JobSpeeds::speeds() const {
     speeds[name] = {.slowdown = std::exp(gpu.level),
                     .newest = std::exp(gpu.newest),
                     .is_settled = is_known && !is_warming_up(gpu) && gpu.changes.is_quiet()};
+    if (gpu.last.work.is_probe()) speeds[name].usual_probe_seconds = std::exp(*usual(gpu));
   }
   return speeds;
 }

@@ -51,6 +51,7 @@ struct GpuSpeed {
   double slowdown = 1;     // the time of a pass over its usual time; 1: the GPU is not slow
   double newest = 1;       // the same for about the last three reports, noise included
   bool is_settled = true;  // the reports since the last change, of the speed or of the work, are enough and agree
+  std::optional<double> usual_probe_seconds = {};  // empty: the GPU is not probed, or this is not known yet
   friend bool operator==(const GpuSpeed&, const GpuSpeed&) = default;
 };
 
@@ -60,13 +61,18 @@ inline constexpr double kSlowUntil = 1.1;
 
 class JobSpeeds {
  public:
-  using Slowdowns = std::map<GpuName, double>;
+  // What a record says of a slow GPU.
+  struct KnownSlowGpu {
+    double slowdown = 1;
+    double usual_probe_seconds = 0;  // 0: unknown
+  };
+  using KnownSlowGpus = std::map<GpuName, KnownSlowGpu>;
   using Time = std::chrono::sys_time<std::chrono::milliseconds>;
 
   // Takes the newest reports of all workers of the job at this time. Reports that were taken before are ignored, and
   // those that may be about the same steps. `known` are the slow GPUs that the record of the job contains: an operator
   // that starts takes them over.
-  void note(const std::vector<PassTime>& times, const Slowdowns& known, Time now);
+  void note(const std::vector<PassTime>& times, const KnownSlowGpus& known, Time now);
 
   // The GPUs of the last call of note() about which enough is known.
   [[nodiscard]] std::map<GpuName, GpuSpeed> speeds() const;
@@ -106,7 +112,8 @@ class JobSpeeds {
     double noise = 0;            // standard deviation of a report's logarithm
   };
 
-  void take_in(const std::vector<PassTime>& times, const Slowdowns& known, Time now);
+  void take_in(const std::vector<PassTime>& times, const KnownSlowGpus& known, Time now);
+  static void take_over(Gpu& gpu, const KnownSlowGpu& known, const Work& work);
   static void take(Gpu& gpu, const PassTime& time, Time now);
   static void guess_usual(Gpu& gpu, const PassTime& next);
   [[nodiscard]] std::vector<double> times_of_peers(const Gpu& gpu, const std::function<bool(const Gpu&)>& counts) const;

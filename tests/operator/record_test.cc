@@ -58,7 +58,7 @@ TEST(Record, ReadsBackAsWritten) {
   record.members = {{{"p", "10.0.0.1", 7070, 7071, kPool, 2}, "uid", "n", "nu", true}};
   record.decided_at = *parse_rfc3339("2026-01-01T00:00:00.125Z");
   record.quarantined_nodes = {{"x", record.decided_at, record.decided_at, std::chrono::seconds(60)}};
-  record.slow_gpus = {{"x", 1, 2.5, record.decided_at, record.decided_at, std::chrono::seconds(30)}};
+  record.slow_gpus = {{"x", 1, 2.5, record.decided_at, record.decided_at, std::chrono::seconds(30), 0.25}};
   record.pool_refusals = {{kPool, record.decided_at, record.decided_at + kFirstPauseOfPool, "sold out"}};
   record.unresponsive_at_step = 7;
   record.settings.emplace();

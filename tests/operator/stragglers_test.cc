@@ -158,6 +158,19 @@ TEST_F(Stragglers, AGpuThatIsTooSlowIsLeftOutAndProbedAndComesBack) {
   EXPECT_THAT(world.condition("Degraded"), StartsWith("False"));
 }
 
+TEST_F(Stragglers, AGpuThatIsProbedAndRecoversWhileTheOperatorRestartsComesBack) {
+  train_at_usual_speed();
+  step_seconds = 20;
+  train(15, {{kOnlyOfB, 20}});
+  step_seconds = 1.5;
+  train(10, {{kOnlyOfB, 20}});
+  ASSERT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 2);
+  world.restart_operator();
+  train(20, {});
+  EXPECT_THAT(world.events(), Contains("StragglerRecovered"));
+  EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 3);
+}
+
 TEST_F(Stragglers, APodWithoutProbesIsRemovedAfterAnHour) {
   train_at_usual_speed();
   step_seconds = 20;

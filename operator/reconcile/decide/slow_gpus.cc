@@ -108,6 +108,16 @@ void follow(const Observation& observation, SlowGpu& slow, const GpuSpeed& speed
   }
 }
 
+// Notes the usual time of a probe. Another operator could not tell a GPU that has recovered meanwhile from one whose
+// probes usually take so long. The time is written again only if it has changed clearly.
+void note_usual_probe(SlowGpu& slow, const GpuSpeed& speed) {
+  constexpr double kClearly = 1.1;
+  if (!slow.is_slow() || !speed.usual_probe_seconds) return;
+  const double before = slow.usual_probe_seconds;
+  const double now = *speed.usual_probe_seconds;
+  if (now > before * kClearly || now * kClearly < before) slow.usual_probe_seconds = now;
+}
+
 SlowGpu& entry_of(std::vector<SlowGpu>& entries, const GpuName& gpu) {
   const auto found = std::ranges::find_if(
       entries, [&](const SlowGpu& slow) { return slow.node_uid == gpu.node_uid && slow.gpu == gpu.gpu; });
@@ -124,6 +134,7 @@ std::optional<PolicyResult> note_slow_gpus(const Observation& observation) {
   for (const auto& [gpu, speed] : observation.gpu_speeds) {
     SlowGpu& entry = entry_of(next.slow_gpus, gpu);
     follow(observation, entry, speed, result);
+    note_usual_probe(entry, speed);
     if (entry.since == Time()) next.slow_gpus.pop_back();  // it is new, and the GPU is not slow
   }
   if (next.slow_gpus == record.slow_gpus) return std::nullopt;

@@ -94,10 +94,10 @@ bool is_as_planned(const Observation& observation, const Generation& generation,
   return is_as_planned;
 }
 
-JobSpeeds::Slowdowns known_slowdowns(const GenerationRecord& record) {
-  JobSpeeds::Slowdowns known;
+JobSpeeds::KnownSlowGpus known_slow_gpus(const GenerationRecord& record) {
+  JobSpeeds::KnownSlowGpus known;
   for (const SlowGpu& slow : record.slow_gpus) {
-    if (slow.is_slow()) known[{slow.node_uid, slow.gpu}] = slow.slowdown;
+    if (slow.is_slow()) known[{slow.node_uid, slow.gpu}] = {slow.slowdown, slow.usual_probe_seconds};
   }
   return known;
 }
@@ -141,7 +141,7 @@ void Measurements::fill_in(Observation& observation) {
   Job& job = jobs_[observation.job.key];
   const std::vector<PassTime> times = pass_times(observation);
   if (times.empty()) return;
-  job.speeds.note(times, known_slowdowns(record), observation.now);
+  job.speeds.note(times, known_slow_gpus(record), observation.now);
   observation.gpu_speeds = job.speeds.speeds();
   const Generation& generation = running_generation(record);
   const auto progress = newest_progress(observation);

@@ -63,7 +63,7 @@ class Job {
   static GpuName name(std::size_t gpu) { return {"node-" + std::to_string(gpu), 0}; }
 
   JobSpeeds speeds;
-  JobSpeeds::Slowdowns known;
+  JobSpeeds::KnownSlowGpus known;
 
  private:
   struct Gpu {
@@ -308,7 +308,7 @@ TEST(JobSpeeds, ASlowGpuStaysSlowWhenItGetsOtherWork) {
 
 TEST(JobSpeeds, AnOperatorThatStartsTakesTheSlowGpusOver) {
   Job job(2);
-  job.known = {{Job::name(1), 4}};
+  job.known = {{Job::name(1), {4}}};
   job.set(1, 4);
   job.run(20);
   EXPECT_NEAR(job.slowdown(1), 4, 0.1);
@@ -334,6 +334,27 @@ TEST(JobSpeeds, ProbesShowThatAGpuHasRecovered) {
   EXPECT_NEAR(job.slowdown(1), 8, 0.2);
   for (int i = 0; i < 5; ++i) look(0.1 + 0.001 * i);
   EXPECT_EQ(job.slowdown(1), 1);
+}
+
+TEST(JobSpeeds, ANewOperatorSeesFromTheFirstProbesThatAGpuHasRecovered) {
+  Job job(2);
+  job.run(20);
+  job.set(1, 8);
+  job.run(10);
+  JobSpeeds::Time now(std::chrono::hours(1));
+  const auto look = [&](JobSpeeds& speeds, double seconds, const JobSpeeds::KnownSlowGpus& known) {
+    speeds.note({{Job::name(1), {.pool = kPool}, 2, 30, seconds}}, known, now += std::chrono::seconds(1));
+    return speeds.speeds()[Job::name(1)];
+  };
+  GpuSpeed before;
+  for (int i = 0; i < 6; ++i) before = look(job.speeds, 0.8 + 0.001 * i, {});
+  ASSERT_TRUE(before.usual_probe_seconds);
+  EXPECT_NEAR(*before.usual_probe_seconds, 0.1, 0.01);
+  JobSpeeds of_new_operator;
+  const JobSpeeds::KnownSlowGpus known = {{Job::name(1), {before.slowdown, *before.usual_probe_seconds}}};
+  double slowdown = before.slowdown;
+  for (int i = 0; i < 5; ++i) slowdown = look(of_new_operator, 0.1 + 0.001 * i, known).slowdown;
+  EXPECT_EQ(slowdown, 1);
 }
 
 TEST(JobSpeeds, AGpuThatRecoversAfterThreeProbesIsNotTakenForSlow) {
