@@ -233,7 +233,9 @@ TEST_F(LifeOfJob, ASuspendedJobWithoutCheckpointSaysThatItWillBeginAgain) {
   start();
   world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
   world.settle();
-  EXPECT_THAT(world.condition("Suspended"), HasSubstr("begin again at step 0, because the job has no checkpoint.path"));
+  EXPECT_THAT(world.condition("Suspended"),
+              HasSubstr("spec.suspend is true. When you set it to false, the job starts again at step 0, because "
+                        "spec.checkpoint.path is not set."));
 }
 
 TEST_F(LifeOfJob, APodWhoseVolumeCannotBeMountedWaitsForWhatItsKubeletSays) {

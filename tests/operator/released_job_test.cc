@@ -53,7 +53,7 @@ TEST_F(ReleasedJob, StateIsSavedBeforeThePodsAreRemoved) {
 
 TEST_F(ReleasedJob, JobThatIsCreatedSuspendedHasNothingToResume) {
   start({{"suspend", true}});
-  EXPECT_THAT(world.condition("Suspended"), HasSubstr("set it to false to start the job"));
+  EXPECT_THAT(world.condition("Suspended"), HasSubstr("When you set it to false, the job starts."));
 }
 
 TEST_F(ReleasedJob, JobWithAnInvalidSpecSavesItsStateAndIsSuspended) {
@@ -233,7 +233,8 @@ TEST_F(ReleasedJob, StatusKnowsTheCheckpointThatASuspendedJobHasWritten) {
   EXPECT_EQ(progress["step"], 16);
   EXPECT_EQ(progress["lastCheckpointStep"], 16);
   EXPECT_EQ(world.status()["rescales"][0]["stepsLost"], 0);
-  EXPECT_THAT(world.condition("Suspended"), HasSubstr("resume from the last checkpoint"));
+  EXPECT_THAT(world.condition("Suspended"),
+              HasSubstr("When you set it to false, the job continues from its last checkpoint."));
 }
 
 TEST_F(ReleasedJob, SuspendedJobDoesNotPromiseACheckpointThatItDoesNotHave) {
@@ -244,7 +245,8 @@ TEST_F(ReleasedJob, SuspendedJobDoesNotPromiseACheckpointThatItDoesNotHave) {
   world.pass(std::chrono::seconds(61));
   world.settle();
   ASSERT_EQ(world.state(), "Suspended") << world.status().dump(1);
-  EXPECT_THAT(world.condition("Suspended"), HasSubstr("begin again, because the job has no checkpoint yet"));
+  EXPECT_THAT(world.condition("Suspended"),
+              HasSubstr("starts again at step 0, because it has no checkpoint of its own yet"));
 }
 
 TEST_F(ReleasedJob, WaitingJobDoesNotPromiseACheckpointThatItDoesNotHave) {

@@ -58,7 +58,7 @@ TEST_F(StateAtRisk, OfAJobThatResumedAnotherMeansTheStateOfThatJob) {
   });
   reports_unsent("b", {.bytes = 3'000'000'000, .bytes_per_second = 100e6});
   EXPECT_THAT(degraded(),
-              HasSubstr("begins again with the state of job other, because it has no checkpoint of its own"));
+              HasSubstr("starts again with the state of job other, because it has no checkpoint of its own"));
 }
 
 TEST_F(StateAtRisk, IsNotWhatArrivesInTime) {

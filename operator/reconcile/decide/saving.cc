@@ -78,6 +78,11 @@ std::int64_t newest_checkpoint(const Observation& observation) {
                   progress ? progress->last_checkpoint_step : 0);
 }
 
+std::string where_it_starts(const JobSpec& job) {
+  const auto& source = job.checkpoint.resume_from;
+  return source ? fmt::format("with the state of job {}", source->job) : "at step 0";
+}
+
 std::string saving_message(const Observation& observation, const GenerationRecord& record) {
   for (const auto& [uid, agent] : observation.agents) {
     if (is_broken(agent, record.generation)) {

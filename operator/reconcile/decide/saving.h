@@ -37,6 +37,9 @@ PolicyResult retry_save(const Observation& observation, const GenerationRecord& 
 // Returns the step of the newest checkpoint that the workers or the status know of; 0: they know of none.
 std::int64_t newest_checkpoint(const Observation& observation);
 
+// Says where a job starts that has no checkpoint of its own: "at step 0", or "with the state of job other".
+std::string where_it_starts(const JobSpec& job);
+
 // Returns two sentences: why the job has released the GPUs, and where its state is saved.
 std::string release_message(const Observation& observation, const GenerationRecord& record);
 

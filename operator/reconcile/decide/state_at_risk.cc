@@ -4,6 +4,7 @@
 
 #include "core/protocol/timeouts.h"
 #include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/saving.h"
 
 namespace sailor {
 namespace {
@@ -40,9 +41,8 @@ bool is_late(const UnsentState& unsent, const GenerationRecord& record, Time now
 std::string where_it_continues(const Observation& observation) {
   const auto progress = newest_progress(observation);
   if (!progress || progress->last_checkpoint_step == 0) {
-    const auto& source = observation.job.spec->checkpoint.resume_from;
-    return fmt::format("If it is lost, the job begins again {}, because it has no checkpoint{}.",
-                       source ? "with the state of job " + source->job : "at step 0", source ? " of its own" : "");
+    return fmt::format("If it is lost, the job starts again {}, because it has no checkpoint of its own.",
+                       where_it_starts(*observation.job.spec));
   }
   return fmt::format("If it is lost, the job continues from the checkpoint of step {} and repeats all later steps.",
                      progress->last_checkpoint_step);

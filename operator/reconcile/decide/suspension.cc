@@ -11,11 +11,13 @@ namespace {
 
 // Returns what the job will do once it is resumed.
 std::string when_resumed(const Observation& observation, bool is_being_saved) {
-  if (!observation.record) return "start the job";
-  if (observation.job.spec->checkpoint.path.empty())
-    return "begin again at step 0, because the job has no checkpoint.path";
+  if (!observation.record) return "starts";
+  const JobSpec& job = *observation.job.spec;
+  if (job.checkpoint.path.empty())
+    return fmt::format("starts again {}, because spec.checkpoint.path is not set", where_it_starts(job));
   const bool has_checkpoint = is_being_saved || newest_checkpoint(observation) > 0;
-  return has_checkpoint ? "resume from the last checkpoint" : "begin again, because the job has no checkpoint yet";
+  if (has_checkpoint) return "continues from its last checkpoint";
+  return fmt::format("starts again {}, because it has no checkpoint of its own yet", where_it_starts(job));
 }
 
 std::string message_of(const Observation& observation, bool is_being_saved) {
@@ -23,7 +25,8 @@ std::string message_of(const Observation& observation, bool is_being_saved) {
     return fmt::format("spec.suspend is true. The spec is invalid; change it before you set suspend to false: {}",
                        fault);
   }
-  return fmt::format("spec.suspend is true; set it to false to {}.", when_resumed(observation, is_being_saved));
+  return fmt::format("spec.suspend is true. When you set it to false, the job {}.",
+                     when_resumed(observation, is_being_saved));
 }
 
 // Begins a generation that releases the GPUs, unless the newest one does, and drives it forward.
