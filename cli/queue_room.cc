@@ -140,8 +140,10 @@ std::string holders_text(const std::vector<QuotaHolder>& holders) {
   std::string text;
   for (const QuotaHolder& holder : holders | std::views::take(kNamedHolders))
     text += fmt::format("{}{} by {}", text.empty() ? "; in use are " : ", ", holder.gpus, holder.name);
+  int more = 0;
+  for (const QuotaHolder& holder : holders | std::views::drop(kNamedHolders)) more += holder.gpus;
   const std::ptrdiff_t unnamed = std::ssize(holders) - std::ptrdiff_t{kNamedHolders};
-  if (unnamed > 0) text += fmt::format(" and more by {}", counted(unnamed, "other"));
+  if (unnamed > 0) text += fmt::format(", and {} by {}", more, counted(unnamed, "other"));
   return text;
 }
 

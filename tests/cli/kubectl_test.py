@@ -130,6 +130,15 @@ def example_job():
                      "objective": {"type": "MaxThroughput"}}}
 
 
+def workload_of(job, gpus):
+    """An admitted Workload of a TrainingJob."""
+    return {"metadata": {"name": "w-" + job, "namespace": "team", "ownerReferences": [{"kind": "TrainingJob", "name": job}]},
+            "spec": {"podSets": [{"name": "gpus", "count": gpus}]},
+            "status": {"admission": {"clusterQueue": "research",
+                                     "podSetAssignments": [{"count": gpus, "flavors": {"nvidia.com/gpu": "a100"}}]},
+                       "conditions": [{"type": "QuotaReserved", "status": "True"}, {"type": "Admitted", "status": "True"}]}}
+
+
 class Kubectl(ProgramTest):
     def setUp(self):
         self.home = pathlib.Path(self.folder.name, self.id())
@@ -195,12 +204,7 @@ class Kubectl(ProgramTest):
                                                                     "spec": {"clusterQueue": "research"}}]})
         labels = {"cloud.google.com/gke-accelerator": "nvidia-tesla-a100"}
         self.answer("flavors.json", {"kind": "List", "items": [{"metadata": {"name": "a100"}, "spec": {"nodeLabels": labels}}]})
-        held = {"metadata": {"name": "w", "namespace": "team", "ownerReferences": [{"kind": "TrainingJob", "name": "other"}]},
-                "spec": {"podSets": [{"name": "gpus", "count": used}]},
-                "status": {"admission": {"clusterQueue": "research",
-                                         "podSetAssignments": [{"count": used, "flavors": {"nvidia.com/gpu": "a100"}}]},
-                           "conditions": [{"type": "QuotaReserved", "status": "True"}, {"type": "Admitted", "status": "True"}]}}
-        self.answer("workloads.json", {"kind": "List", "items": [held] if used else []})
+        self.answer("workloads.json", {"kind": "List", "items": [workload_of("other", used)] if used else []})
 
     def calls(self):
         return (self.home / "calls").read_text(encoding="utf-8").splitlines()
@@ -482,6 +486,13 @@ class Kubectl(ProgramTest):
         self.assertEqual((cluster["waits"]["reason"], cluster["queue"]["givenGpus"]), ("WaitingForQuota", 0))
         self.assertIn("gives the job no GPUs, and it needs at least 4: flavor a100 has 1 left (3 of 4 are used); in use are 3 by job "
                       "team/other.", errors)
+
+    def test_what_further_jobs_of_the_queue_use_is_one_sum(self):
+        self.queue_with(quota=16, used=15)
+        jobs = [workload_of(f"job-{gpus}", gpus) for gpus in (1, 2, 3, 4, 5)]
+        self.answer("workloads.json", {"kind": "List", "items": jobs})
+        _, errors = self.waiting(self.own_job({"kueue.x-k8s.io/queue-name": "gpus"}, resources={"minGpus": 4}))
+        self.assertIn("in use are 5 by job team/job-5, 4 by job team/job-4, 3 by job team/job-3, and 3 by 2 others.", errors)
 
     def test_a_queue_borrows_what_its_cohort_has_left(self):
         self.queue_with(quota=4, used=4, cohort="all")

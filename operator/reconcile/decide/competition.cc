@@ -272,8 +272,10 @@ std::string Competition::holders_text() const {
                          : fmt::format("job {} (priority {})", to_string(rival->rank.key), rival->rank.priority);
     text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", gpus, name);
   }
+  int more = 0;
+  for (const Holder& holder : all | std::views::drop(kNamedHolders)) more += holder.gpus;
   const std::ptrdiff_t unnamed = std::ssize(all) - std::ptrdiff_t{kNamedHolders};
-  if (unnamed > 0) text += fmt::format(" and more by {}", counted(unnamed, "other"));
+  if (unnamed > 0) text += fmt::format(", and {} by {}", more, counted(unnamed, "other"));
   return text.empty() ? text : "GPUs that it may use are in use: " + text;
 }
 
