@@ -58,13 +58,29 @@ class Declarations {
                               "one of them",
                               first, pool.name, pool.key.zone.str(), region.str(), pool.region.str()));
     }
+    if (!agree(pools_.try_emplace(pool.key, pool).first->second, pool)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("spec: pool {} is described twice with different values; keep one", to_string(pool.key)));
+    }
     return add_stated_gpu(pool);
+  }
+
+  Result<void> add_network() {
+    if (++networks_ == 1) return {};
+    return fail(ErrorCode::kInvalidArgument, "kind: the file has several NetworkModels; keep one");
   }
 
   // The GpuPools that state the figures of an accelerator, the first one for each accelerator.
   [[nodiscard]] const std::map<Accelerator, PoolDeclaration>& stated_gpus() const { return stated_gpus_; }
 
  private:
+  // Several GpuPools may describe nodes of the same pool, but they must agree about everything except the nodes.
+  static bool agree(const PoolDeclaration& one, const PoolDeclaration& other) {
+    return one.node_selector == other.node_selector && one.price_per_gpu == other.price_per_gpu &&
+           one.whole_nodes == other.whole_nodes && one.gpus_per_node == other.gpus_per_node &&
+           one.inter_node_bandwidth == other.inter_node_bandwidth && one.node_lifetime == other.node_lifetime;
+  }
+
   // The name of an accelerator stands for one type of GPU, in profiles too.
   Result<void> add_stated_gpu(const PoolDeclaration& pool) {
     if (!pool.gpu) return {};
@@ -77,7 +93,9 @@ class Declarations {
 
   std::set<std::array<std::string, 3>> names_;              // kind, namespace and name
   std::map<Zone, std::pair<Region, std::string>> regions_;  // with the GpuPool that says so
+  std::map<PoolKey, PoolDeclaration> pools_;                // the first one of each pool
   std::map<Accelerator, PoolDeclaration> stated_gpus_;
+  int networks_ = 0;
 };
 
 std::vector<Error> validate_document(const SourceDocument& document, Declarations& declared) {
@@ -93,7 +111,10 @@ std::vector<Error> validate_document(const SourceDocument& document, Declaration
     if (pool) collect(document, declared.add_pool(*pool), errors);
   }
   if (kind == "ModelProfile") collect(document, profile_from_manifest(document.value), errors);
-  if (kind == "NetworkModel") collect(document, network_from_manifest(document.value), errors);
+  if (kind == "NetworkModel") {
+    collect(document, network_from_manifest(document.value), errors);
+    collect(document, declared.add_network(), errors);
+  }
   if (kind == "ExecutionModel") collect(document, execution_from_manifest(document.value), errors);
   return errors;
 }
@@ -124,28 +145,11 @@ Result<PoolDeclaration> read_pool(const SourceDocument& document) {
   return declaration;
 }
 
-// Several GpuPools may describe nodes of the same pool, but they must agree about everything except the nodes.
-Result<void> check_agreement(const SourceDocument& document, const ClusterFile& file, const Pool& pool,
-                             const std::map<std::string, std::string>& node_selector) {
-  const Pool* known = file.cluster.find(pool.key);
-  const bool agrees =
-      known == nullptr ||
-      (file.node_selectors.at(pool.key) == node_selector && known->price_per_gpu == pool.price_per_gpu &&
-       known->region == pool.region && known->whole_nodes == pool.whole_nodes &&
-       known->gpus_per_node == pool.gpus_per_node && known->inter_node_bandwidth == pool.inter_node_bandwidth &&
-       known->node_lifetime == pool.node_lifetime);
-  if (agrees) return {};
-  return tl::unexpected(document.located(
-      {ErrorCode::kInvalidArgument,
-       fmt::format("spec: pool {} is described twice with different values; keep one", to_string(pool.key))}));
-}
-
 Result<void> add_pool(const SourceDocument& document, Declarations& declared, ClusterFile& file) {
   const auto declaration = read_pool(document);
   if (!declaration) return tl::unexpected(declaration.error());
   if (auto added = declared.add_pool(*declaration); !added) return tl::unexpected(document.located(added.error()));
   Pool pool = pool_of(*declaration, declaration->nodes.value());
-  if (auto agrees = check_agreement(document, file, pool, declaration->node_selector); !agrees) return agrees;
   file.node_selectors[pool.key] = declaration->node_selector;
   file.cluster.pools.push_back(std::move(pool));
   return {};
@@ -198,7 +202,6 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   const auto documents = read_documents(file);
   if (!documents) return tl::unexpected(documents.error());
   ClusterFile result{.cluster = {}, .network = google_cloud_network(), .node_selectors = {}};
-  int networks = 0;
   Declarations declared;
   for (const SourceDocument& document : *documents) {
     if (auto added = declared.add_name(document); !added) return tl::unexpected(document.located(added.error()));
@@ -207,8 +210,8 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
     } else if (document.kind() == "NetworkModel") {
       auto network = from_document(document, network_from_manifest);
       if (!network) return tl::unexpected(network.error());
+      if (auto added = declared.add_network(); !added) return tl::unexpected(document.located(added.error()));
       result.network = *std::move(network);
-      ++networks;
     } else {
       return tl::unexpected(document.located(
           {ErrorCode::kInvalidArgument,
@@ -216,7 +219,6 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
     }
   }
   if (result.cluster.pools.empty()) return tl::unexpected(error_in(file, "has no GpuPool; describe at least one"));
-  if (networks > 1) return tl::unexpected(error_in(file, "has several NetworkModels; keep one"));
   for (const auto& [name, pool] : declared.stated_gpus()) result.cluster.accelerators.add(pool.gpu.value());
   result.cluster = normalized(std::move(result.cluster));
   return result;

@@ -49,7 +49,24 @@ TEST_F(PartsOfAPool, AreRefusedIfTheirNodeSelectorsDiffer) {
     ASSERT_FALSE(file) << other;
     EXPECT_THAT(file.error().message, complaint);
     EXPECT_THAT(file.error().message, HasSubstr(":10: spec")) << "the second of them";
+    const auto errors = validate_file(file_).errors;
+    ASSERT_EQ(errors.size(), 1U) << "kubectl would apply what no plan accepts";
+    EXPECT_EQ(errors.front().message, file.error().message);
   }
+}
+
+TEST_F(PartsOfAPool, AreRefusedWithASecondNetworkModel) {
+  std::ofstream(file_) << part_of_a_pool("one", "");
+  for (const char* name : {"first", "second"}) {
+    std::ofstream(file_, std::ios::app) << fmt::format(
+        "---\napiVersion: sailor.dev/v1alpha1\nkind: NetworkModel\nmetadata: {{name: {}}}\nspec: {{}}\n", name);
+  }
+  const auto file = read_cluster(file_);
+  ASSERT_FALSE(file);
+  EXPECT_THAT(file.error().message, HasSubstr("several NetworkModels; keep one"));
+  const auto errors = validate_file(file_).errors;
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors.front().message, file.error().message);
 }
 
 }  // namespace
