@@ -1,6 +1,7 @@
 #include "planner/replay/event_trace.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -100,14 +101,19 @@ class EventReader {
 
 Result<Trace> events_of_nodes(const std::string& text) {
   EventReader reader;
+  std::optional<JsonText> last;
   std::istringstream lines(text);
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const auto parsed = JsonText::parse(line, number);
+    auto parsed = JsonText::parse(line, number);
     if (!parsed) return tl::unexpected(parsed.error());
     if (auto done = reader.read(*parsed); !done) return tl::unexpected(std::move(done.error()));
+    last = *std::move(parsed);
+  }
+  if (last && reader.trace().end == Seconds(0)) {
+    return last->error_at({"2", "duration"}, "duration: the trace ends at 0 ms here, so there is nothing to replay");
   }
   return reader.trace();
 }

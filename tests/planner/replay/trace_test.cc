@@ -85,6 +85,8 @@ TEST(Trace, AnInvalidTraceIsRefusedWithLineAndColumn) {
       {"[0, \"add\", {}]", "line 1, column 12: duration: "},
       {"[0, \"add\", {\"nodes\": 3, \"duration\": 1}]", "line 1, column 22: nodes: "},
       {"[0, \"fly\", {\"nodes\": [], \"duration\": 1}]", "line 1, column 5: unknown verb fly"},
+      {"[0, \"add\", {\"nodes\": [\"a\"], \"duration\": 0}]",
+       "line 1, column 41: duration: the trace ends at 0 ms here"},
       {first + "[500, \"no-op\", {\"nodes\": [], \"duration\": 1}]", "line 2, column 2: overlaps"},
       {first + "\n[1500, \"no-op\", {\"nodes\": [], \"duration\": 1}]", "line 3, column 2: leaves a gap"},
       {first + "[1000, \"remove\", {\"nodes\": [\"b\"], \"duration\": 1}]", "line 2, column 29: removes node b"},
