@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <latch>
 #include <optional>
@@ -21,6 +22,7 @@
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 
+#include "core/model/parse_number.h"
 #include "core/net/thread_pool.h"
 #include "core/net/tls.h"
 
@@ -330,10 +332,13 @@ void accept(Listener& listener, std::shared_ptr<void> in_use) {
 tcp::endpoint endpoint_of(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) throw std::invalid_argument("the address has no port");
+  // The resolver would take a larger number modulo 65536.
+  const auto port = parse_number<std::uint16_t>(address.substr(colon + 1));
+  if (!port) throw std::invalid_argument("the port is not a number from 0 to 65535");
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   tcp::resolver resolver(thread_pool());
-  return *resolver.resolve(host, address.substr(colon + 1), tcp::resolver::passive).begin();
+  return *resolver.resolve(host, std::to_string(*port), tcp::resolver::passive).begin();
 }
 
 }  // namespace

@@ -259,6 +259,14 @@ TEST(HttpServer, HandlersOnAThreadOfTheServerRunOneAtATimeAndDelayNoOtherServer)
   EXPECT_EQ(most, 1);
 }
 
+TEST(HttpServer, APortThatCannotBeIsRefused) {
+  for (const char* address : {"127.0.0.1:99999", "127.0.0.1:-1", "127.0.0.1:", "127.0.0.1:80a", "127.0.0.1"}) {
+    const auto server = HttpServer::listen(address, {});
+    ASSERT_FALSE(server) << address;
+    EXPECT_THAT(server.error().message, HasSubstr("port")) << address;
+  }
+}
+
 TEST(HttpServer, AnAddressInUseIsNamed) {
   const Served served({echo()});
   const std::string address = fmt::format("127.0.0.1:{}", served.port);
