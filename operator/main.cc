@@ -100,6 +100,9 @@ Result<NetworkModel> read_network(const std::string& file) {
 }
 
 Result<void> complete(Flags& flags) {
+  if (flags.options.trainer_image.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "--trainer-image is empty; name the image of the trainer");
+  }
   auto cluster = kube::find_config(flags.kubeconfig);
   if (!cluster) return tl::unexpected(std::move(cluster).error());
   flags.options.cluster = std::move(*cluster);

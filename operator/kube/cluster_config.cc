@@ -18,7 +18,10 @@ constexpr const char* kServiceAccount = "var/run/secrets/kubernetes.io/serviceac
 
 Result<std::string> read_file(const fs::path& file) {
   std::ifstream stream(file);
-  if (!stream) return fail(ErrorCode::kNotFound, fmt::format("cannot read {}; does it exist?", file.string()));
+  std::error_code error;
+  if (!stream || fs::is_directory(file, error)) {
+    return fail(ErrorCode::kNotFound, fmt::format("cannot read {}; is it a file?", file.string()));
+  }
   std::ostringstream text;
   text << stream.rdbuf();
   return text.str();
@@ -99,8 +102,10 @@ Result<ClusterConfig> in_cluster_config(const fs::path& root) {
 }
 
 Result<ClusterConfig> kubeconfig(const fs::path& file) {
+  const auto text = read_file(file);
+  if (!text) return tl::unexpected(Error(text.error()).within("reading the kubeconfig"));
   try {
-    return config_from(YAML::LoadFile(file.string()), file);
+    return config_from(YAML::Load(*text), file);
   } catch (const YAML::Exception& error) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("reading the kubeconfig {}: {}", file.string(), error.what()));
   }

@@ -27,6 +27,12 @@ class Flags(unittest.TestCase):
     def test_a_compute_capability_that_is_none_is_refused(self):
         self.assert_refused(operator("--trainer-image", "i", "--min-compute-capability", "sm_70"), "sm_70", "such as 7.5")
 
+    def test_an_empty_image_is_refused(self):
+        self.assert_refused(operator("--trainer-image", ""), "--trainer-image is empty; name the image of the trainer")
+
+    def test_a_folder_is_not_taken_for_a_kubeconfig(self):
+        self.assert_refused(operator("--trainer-image", "i", "--kubeconfig", "/tmp"), "reading the kubeconfig: cannot read /tmp; is it a file?")
+
     def test_the_last_of_two_values_counts(self):
         done = operator("--trainer-image", "i", "--log-level", "info", "--log-level", "debug", "--kubeconfig", "/does/not/exist")
         self.assert_refused(done, "/does/not/exist")
