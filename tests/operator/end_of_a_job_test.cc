@@ -179,6 +179,18 @@ TEST_F(EndOfJob, PodThatIsFrozenAtTheEndIsWaitedForHalfAMinute) {
   EXPECT_THAT(world.nodes_in_use(), ::testing::ElementsAre("a")) << "the frozen pod is deleted";
 }
 
+TEST_F(EndOfJob, PodsThatWaitForNewNodesAreRemoved) {
+  world.add_pool("a", {{"zone", "us-central1-a"}, {"maxNodes", 4}});
+  start({{"training", {{"globalBatchSize", 16}, {"sequenceLength", 32}, {"steps", 1'000'000}}}});
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  ASSERT_FALSE(world.pods_without_node().empty());
+  for (const std::string node : {"a", "b"}) world.finish_pod(world.pod_on(node));
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete");
+  EXPECT_TRUE(world.pods_without_node().empty());
+}
+
 TEST_F(EndOfJob, JobIsDeletedAfterItsTimeToLive) {
   start({{"ttlSecondsAfterFinished", 60}});
   world.finish_pods();
