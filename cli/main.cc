@@ -93,10 +93,12 @@ std::vector<CLI::Option*> add_kubectl(CLI::App& command, sailor::cli::KubectlOpt
               ->type_name("FILE")};
 }
 
+constexpr double kMostSeconds = 1e6;
+
 CLI::Validator seconds_above_zero() {
   return {[](std::string& text) {
             double seconds = 0;
-            const bool is_positive = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds < 1e6;
+            const bool is_positive = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds < kMostSeconds;
             return is_positive ? std::string() : text + " is not a number of seconds above 0 and below 1000000";
           },
           ""};
@@ -215,25 +217,25 @@ void add_render(CLI::App& app, sailor::cli::RenderArguments& arguments) {
 
 CLI::Option* add_seconds(CLI::App& command, const std::string& name, sailor::Seconds& value, const std::string& help) {
   return command
-      .add_option_function<std::string>(
-          name, [&value](const std::string& text) { value = sailor::Seconds(std::stod(text)); }, help)
-      ->check(seconds_above_zero())
+      .add_option_function<double>(
+          name, [&value](double seconds) { value = sailor::Seconds(seconds); }, help)
       ->type_name("SECONDS");
 }
 
 void add_replay_times(CLI::App& command, sailor::ReplayOptions& options) {
+  const CLI::Range zero_or_more(0.0, kMostSeconds);
   add_seconds(command, "--restart-seconds", options.restart,
-              "from the start of pods until all workers have loaded the checkpoint (default 60)");
+              "from the start of pods until all workers have loaded the checkpoint (default 60)")
+      ->check(seconds_above_zero());
   add_seconds(command, "--planning-seconds", options.planning,
-              "time for which a job that lost GPUs waits for its new plan (default 0.5)");
+              "time for which a job that lost GPUs waits for its new plan (default 0.5)")
+      ->check(zero_or_more);
   add_seconds(command, "--node-start-seconds", options.node_start,
-              "from when a new node exists until workers can start on it (default 60)");
-  command
-      .add_option_function<double>(
-          "--notice-seconds", [&options](double seconds) { options.notice = sailor::Seconds(seconds); },
-          "how long before its end a node is known to leave; 0: never (default 15)")
-      ->check(CLI::Range(0.0, 1e6))
-      ->type_name("SECONDS");
+              "from when a new node exists until workers can start on it (default 60)")
+      ->check(zero_or_more);
+  add_seconds(command, "--notice-seconds", options.notice,
+              "how long before its end a node is known to leave; 0: never (default 15)")
+      ->check(zero_or_more);
 }
 
 void add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {

@@ -175,6 +175,15 @@ class CommandLine(ProgramTest):
         self.assertEqual([(period["from"], period["availableGpus"]) for period in report["periods"]], [(0, 64), (585, 44)])
         self.assertIn("seed 1", report["notes"][0])
 
+    def test_a_replay_accepts_waits_of_no_time(self):
+        trace = self.write("trace.csv", "seconds,nodes\n0,8\n600,3\n1200,8\n")
+        replay = ["replay", *INPUTS, "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "-o", "json"]
+        seconds = json.loads(sailor(*replay, "--planning-seconds", "0", "--node-start-seconds", "0").stdout)["lostSeconds"]
+        self.assertEqual(seconds["planning"], 0)
+        for option in ("--planning-seconds", "--node-start-seconds", "--notice-seconds"):
+            for refused in ("-1", "nan", "inf", "1e9", "soon"):
+                self.assert_refused(sailor(*replay, option, refused), 2, option)
+
     def test_a_replay_of_all_policies_compares_them(self):
         trace = self.write("trace.csv", "seconds,nodes\n0,8\n600,3\n1200,8\n")
         arguments = ["replay", *self.one_pool(), "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "--policy", "all"]
