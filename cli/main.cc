@@ -375,6 +375,17 @@ struct Arguments {
   sailor::cli::Shell shell = sailor::cli::Shell::kBash;
 };
 
+// A variable that a script has not set would otherwise count as an option that is not given, or as a file without name.
+void refuse_empty_values(CLI::App& app) {
+  const CLI::Validator is_given(
+      [](const std::string& text) { return text.empty() ? "is empty; give a value, or omit it" : ""; }, "");
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_items_expected_max() > 0) option->check(is_given);
+    }
+  }
+}
+
 void add_commands(CLI::App& app, Arguments& arguments) {
   add_plan(app, arguments.plan);
   add_simulate(app, arguments.simulate);
@@ -386,6 +397,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   add_job_commands(app, arguments.job);
   add_completion(app, arguments.shell);
   app.add_subcommand("manual", "Print the man page of sailor; `man -l` shows it");
+  refuse_empty_values(app);
 }
 
 // Runs the command that was parsed.

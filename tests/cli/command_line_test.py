@@ -57,6 +57,13 @@ class CommandLine(ProgramTest):
             self.assert_refused(sailor("plan", *INPUTS, "--max-tensor-parallel", degree), 2, "--max-tensor-parallel")
         self.assert_refused(sailor("replay", *INPUTS, "--trace", "t", "--seed", "-1"), 2, "--seed", "not in range 0 to 9223372036854775807")
 
+    def test_empty_values_are_refused(self):
+        for option in ("--profiles", "--execution", "--current"):
+            self.assert_refused(sailor("plan", *INPUTS, option, ""), 2, f"{option}: is empty; give a value, or omit it")
+        self.assert_refused(sailor("plan", "-f", "", "--cluster", CLUSTER), 2, "--file: is empty")
+        self.assert_refused(sailor("validate", JOB, ""), 2, "is empty")
+        self.assert_refused(sailor("top", "--namespace="), 2, "--namespace")
+
     def test_files_that_cannot_be_read_are_named(self):
         for flags in (["-f", "nowhere.yaml", "--cluster", CLUSTER], ["-f", JOB, "--cluster", "nowhere.yaml"],
                       [*INPUTS, "--profiles", "nowhere.yaml"], [*INPUTS, "--current", "nowhere.yaml"]):
