@@ -104,6 +104,16 @@ CLI::Validator seconds_above_zero() {
           ""};
 }
 
+// CLI::Range would accept "nan".
+CLI::Validator seconds_from_zero() {
+  return {[](std::string& text) {
+            double seconds = 0;
+            const bool is_valid = CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kMostSeconds;
+            return is_valid ? std::string() : text + " is not a number of seconds from 0 to 1000000";
+          },
+          ""};
+}
+
 void add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
   CLI::App* command = app.add_subcommand("plan", "Plan a job: which GPUs to use and how to split the model over them");
   CLI::Option* cluster = add_inputs(*command, arguments.inputs)->required(false);
@@ -223,19 +233,18 @@ CLI::Option* add_seconds(CLI::App& command, const std::string& name, sailor::Sec
 }
 
 void add_replay_times(CLI::App& command, sailor::ReplayOptions& options) {
-  const CLI::Range zero_or_more(0.0, kMostSeconds);
   add_seconds(command, "--restart-seconds", options.restart,
               "from the start of pods until all workers have loaded the checkpoint (default 60)")
       ->check(seconds_above_zero());
   add_seconds(command, "--planning-seconds", options.planning,
               "time for which a job that lost GPUs waits for its new plan (default 0.5)")
-      ->check(zero_or_more);
+      ->check(seconds_from_zero());
   add_seconds(command, "--node-start-seconds", options.node_start,
               "from when a new node exists until workers can start on it (default 60)")
-      ->check(zero_or_more);
+      ->check(seconds_from_zero());
   add_seconds(command, "--notice-seconds", options.notice,
               "how long before its end a node is known to leave; 0: never (default 15)")
-      ->check(zero_or_more);
+      ->check(seconds_from_zero());
 }
 
 void add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
