@@ -11,7 +11,8 @@ namespace sailor {
 
 class GradualClock {
  public:
-  explicit GradualClock(Clock wall = system_time, MonotonicClock monotonic = monotonic_time);
+  // A machine that was suspended has the right time, but a clock that stood still meanwhile would seem to be behind.
+  explicit GradualClock(Clock wall = system_time, MonotonicClock monotonic = time_since_boot);
 
   // Any thread may call it. A difference of more than a day is not followed gradually: a clock that was so wrong, as
   // that of a machine without a battery, is of no use, so this one takes the new time at once.

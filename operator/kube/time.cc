@@ -1,6 +1,7 @@
 #include "operator/kube/time.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include <fmt/format.h>
 
@@ -88,6 +89,13 @@ std::optional<Time> parse_rfc3339(std::string_view text) {
 
 MonotonicTime monotonic_time() {
   return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now());
+}
+
+MonotonicTime time_since_boot() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  const auto passed = std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  return MonotonicTime(std::chrono::duration_cast<std::chrono::milliseconds>(passed));
 }
 
 Time later(Time time, double seconds) {

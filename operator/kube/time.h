@@ -19,7 +19,8 @@ Time system_time();  // the Clock outside of tests
 using MonotonicTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::milliseconds>;
 using MonotonicClock = std::function<MonotonicTime()>;
 
-MonotonicTime monotonic_time();  // the MonotonicClock outside of tests
+MonotonicTime monotonic_time();   // the MonotonicClock outside of tests
+MonotonicTime time_since_boot();  // the same, but it goes on while the machine is suspended
 
 std::string to_rfc3339(Time time);        // the text of a metav1.Time: whole seconds
 std::string to_rfc3339_micro(Time time);  // the text of a metav1.MicroTime: six decimals
