@@ -93,9 +93,10 @@ std::set<std::tuple<int, int, int>> roles_of(const Plan& plan) {
   return roles;
 }
 
-// A job may change while it trains whether it recomputes activations, partitions tokens and keeps peer replicas. So
-// the plan need not agree with these settings.
+// A generation that releases the GPUs has no plan. A job may change while it trains whether it recomputes activations,
+// partitions tokens and keeps peer replicas. So the plan need not agree with these settings.
 Result<void> check_plan(const Assignment& assignment) {
+  if (assignment.releases_gpus) return {};
   JobSpec job;
   job.model = assignment.model;
   job.training = assignment.training;
@@ -182,9 +183,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
 }
 
 Result<void> check_complete(const Assignment& assignment) {
-  if (!assignment.releases_gpus) {
-    if (auto checked = check_plan(assignment); !checked) return checked;
-  }
+  if (auto checked = check_plan(assignment); !checked) return checked;
   auto missing = assignment.releases_gpus ? std::set<std::tuple<int, int, int>>() : roles_of(assignment.plan);
   std::set<std::pair<int, int>> used;
   bool leaving_began = false;

@@ -242,12 +242,13 @@ void JobSpeeds::change_level(Gpu& gpu, double level, double usual) {
 std::map<GpuName, GpuSpeed> JobSpeeds::speeds() const {
   std::map<GpuName, GpuSpeed> speeds;
   for (const auto& [name, gpu] : gpus_) {
-    if (!usual(gpu)) continue;
+    const std::optional<double> usual_time = usual(gpu);
+    if (!usual_time) continue;
     const bool is_known = gpu.level == 0 || gpu.reports_of_level >= kReportsToSettle;
     speeds[name] = {.slowdown = std::exp(gpu.level),
                     .newest = std::exp(gpu.newest),
                     .is_settled = is_known && !is_warming_up(gpu) && gpu.changes.is_quiet()};
-    if (gpu.last.work.is_probe()) speeds[name].usual_probe_seconds = std::exp(*usual(gpu));
+    if (gpu.last.work.is_probe()) speeds[name].usual_probe_seconds = std::exp(*usual_time);
   }
   return speeds;
 }
