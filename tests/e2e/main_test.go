@@ -18,8 +18,8 @@ var (
 )
 
 // quick are helm's arguments for an operator that is quick to make a voluntary change, and to give up a pod that does not start: there are
-// tests of both.
-var quick = []string{"--set", "coolDownSeconds=2,podStartLimitSeconds=15"}
+// tests of both. On a busy machine a pod needs more than 15 s until its workers have loaded LibTorch.
+var quick = []string{"--set", "coolDownSeconds=2,podStartLimitSeconds=45"}
 
 // gkeWithElasticPools is the cluster of the demo, with pools that have no nodes until an autoscaler makes some.
 func gkeWithElasticPools() (c config.Config, err error) {

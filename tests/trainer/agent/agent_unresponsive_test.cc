@@ -66,9 +66,10 @@ TEST_F(UnresponsivePods, AFrozenPodIsNoticedAndANewGenerationObeyedInTheMiddleOf
 }
 
 TEST_F(UnresponsivePods, AFrozenAgentWhoseWorkersTrainEndsNothing) {
-  const Assignment job = this->job(100'000);
+  Assignment job = this->job(100'000);
+  job.training.global_batch_size = 4;  // short steps: the reports of hundreds of them fill a worker's pipe to its agent
   start(2);
-  assign(job, 1, {{0, 5, {4, 4}}}, {0, 1});
+  assign(job, 1, {{0, 5, {1, 1}}}, {0, 1});
   wait_for_step(0, 1, 2);
   agents_[1]->signal(SIGSTOP);  // the agent alone, which may only lack processor time
   wait_until_missed(0, 1);

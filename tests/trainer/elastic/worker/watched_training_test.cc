@@ -161,7 +161,8 @@ TEST(Checkpoint, OfAnotherModelIsRefusedInsteadOfStartingFromTheBeginning) {
   job.model.ffn_size *= 2;
   job.model.name = "wider";
   job.training.steps = 2;
-  EXPECT_THAT(refusal_of(job), HasSubstr("is of another model (tiny), this job's is wider; set checkpoint.path"));
+  EXPECT_THAT(refusal_of(job), HasSubstr("is of another model: its ffnSize is 64, but this job's is 128; give the job "
+                                         "the model of the checkpoint"));
 }
 
 }  // namespace
