@@ -94,11 +94,23 @@ func (p *Pacer) known() []int {
 	return slices.Collect(maps.Keys(p.machines))
 }
 
+// hasToPace tells whether the workers of a machine do not run all the time. Listing them takes milliseconds, so the pacer
+// does not list others.
+func (p *Pacer) hasToPace(kubelet int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	slowdown, isKnown := p.machines[kubelet]
+	return isKnown && p.share/slowdown < 1
+}
+
 // look paces the present workers of a machine. It holds no lock while it looks for them, because that would delay looks.
 func (p *Pacer) look(kubelet int) {
-	pids, err := p.list(kubelet)
-	if err != nil {
-		return // the next scan tries again
+	var pids []int
+	if p.hasToPace(kubelet) {
+		var err error
+		if pids, err = p.list(kubelet); err != nil {
+			return // the next scan tries again
+		}
 	}
 	for _, pid := range p.update(kubelet, pids) {
 		setPriority(pid, priorityOfWorkers)

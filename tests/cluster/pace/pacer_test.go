@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -53,6 +54,19 @@ func TestASlowWorkerIsStoppedAndContinuedOverAndOver(t *testing.T) {
 	for range 5 {
 		awaitState(t, worker, true)
 		awaitState(t, worker, false)
+	}
+}
+
+func TestWorkersThatRunAllTheTimeAreNotListed(t *testing.T) {
+	var lists atomic.Int32
+	pacer := NewPacer(t.Context(), 1, func(int) ([]int, error) { lists.Add(1); return nil, nil })
+	pacer.Set(1, 1)
+	if got := lists.Load(); got != 0 {
+		t.Errorf("the processes were listed %d times", got)
+	}
+	pacer.Set(1, 2)
+	if lists.Load() == 0 {
+		t.Error("the workers of a slow machine were not listed")
 	}
 }
 

@@ -4,30 +4,41 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
+	"time"
 )
 
-// Freeze stops a process and all its descendants, as if their machine hung.
+// Freeze stops a process and all its descendants, as if their machine hung. It returns when none of them runs any more.
 func Freeze(root int) error {
 	stopped := map[int]bool{}
-	for { // a process that is not stopped yet may still start others, so look again until none is new
+	for { // a process that does not stand still yet may start others, so look again until all do
 		tree, err := Tree(root)
 		if err != nil {
 			return err
 		}
-		news := false
+		if !slices.ContainsFunc(tree, func(pid int) bool { return !stopped[pid] || runs(pid) }) {
+			return nil
+		}
 		for _, pid := range tree {
 			if !stopped[pid] {
-				stopped[pid], news = true, true
+				stopped[pid] = true
 				_ = syscall.Kill(pid, syscall.SIGSTOP) // an error means that it has ended
 			}
 		}
-		if !news {
-			return nil
-		}
+		time.Sleep(time.Millisecond) // a busy processor may take a while to stop them
 	}
+}
+
+// runs tells whether a process has neither stopped nor ended.
+func runs(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	return len(fields) > 0 && !bytes.Contains([]byte("TtZX"), fields[0])
 }
 
 // Thaw lets a frozen tree go on, the root last.
@@ -53,17 +64,25 @@ func Tree(root int) ([]int, error) {
 }
 
 func childrenOfAll() (map[int][]int, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("listing the processes in /proc: nothing found (%v)", err)
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("listing the processes: %w", err)
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1) // filepath.Glob would also list the folder of each process, which takes much longer
+	if err != nil {
+		return nil, fmt.Errorf("listing the processes: %w", err)
 	}
 	children := map[int][]int{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil { // something else than a process
+			continue
+		}
+		text, err := os.ReadFile("/proc/" + name + "/stat")
 		if err != nil { // the process has just ended
 			continue
 		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		if parent, ok := parentIn(text); ok {
 			children[parent] = append(children[parent], pid)
 		}
