@@ -94,13 +94,19 @@ func (p *Pacer) known() []int {
 	return slices.Collect(maps.Keys(p.machines))
 }
 
-// hasToPace tells whether the workers of a machine do not run all the time. Listing them takes milliseconds, so the pacer
-// does not list others.
+// paced returns how slow the workers of a machine are, and false if they run all the time. The caller holds p.mu.
+func (p *Pacer) paced(kubelet int) (slowdown float64, ok bool) {
+	slowdown, isKnown := p.machines[kubelet]
+	return slowdown, isKnown && p.share/slowdown < 1
+}
+
+// hasToPace is for a caller that does not hold p.mu. Listing workers takes milliseconds, so the pacer does not list
+// those that run all the time.
 func (p *Pacer) hasToPace(kubelet int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	slowdown, isKnown := p.machines[kubelet]
-	return isKnown && p.share/slowdown < 1
+	_, ok := p.paced(kubelet)
+	return ok
 }
 
 // look paces the present workers of a machine. It holds no lock while it looks for them, because that would delay looks.
@@ -121,8 +127,8 @@ func (p *Pacer) look(kubelet int) {
 func (p *Pacer) update(kubelet int, pids []int) []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	slowdown, isKnown := p.machines[kubelet]
-	if !isKnown || p.share/slowdown >= 1 {
+	slowdown, ok := p.paced(kubelet)
+	if !ok {
 		pids = nil
 	}
 	for pid, w := range p.workers {

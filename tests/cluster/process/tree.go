@@ -12,20 +12,17 @@ import (
 
 // Freeze stops a process and all its descendants, as if their machine hung. It returns when none of them runs any more.
 func Freeze(root int) error {
-	stopped := map[int]bool{}
 	for { // a process that does not stand still yet may start others, so look again until all do
 		tree, err := Tree(root)
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(tree, func(pid int) bool { return !stopped[pid] || runs(pid) }) {
+		running := slices.DeleteFunc(tree, func(pid int) bool { return !runs(pid) })
+		if len(running) == 0 {
 			return nil
 		}
-		for _, pid := range tree {
-			if !stopped[pid] {
-				stopped[pid] = true
-				_ = syscall.Kill(pid, syscall.SIGSTOP) // an error means that it has ended
-			}
+		for _, pid := range running {
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // an error means that it has ended
 		}
 		time.Sleep(time.Millisecond) // a busy processor may take a while to stop them
 	}
@@ -33,12 +30,9 @@ func Freeze(root int) error {
 
 // runs tells whether a process has neither stopped nor ended.
 func runs(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	return len(fields) > 0 && !bytes.Contains([]byte("TtZX"), fields[0])
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := fieldsAfterName(stat)
+	return err == nil && len(fields) > 0 && !bytes.Contains([]byte("TtZX"), fields[0])
 }
 
 // Thaw lets a frozen tree go on, the root last.
@@ -90,11 +84,20 @@ func childrenOfAll() (map[int][]int, error) {
 	return children, nil
 }
 
-// parentIn reads the parent from a /proc/PID/stat: "PID (NAME) STATE PARENT ...", where NAME may hold anything.
-func parentIn(stat []byte) (int, bool) {
+// fieldsAfterName returns the fields of a /proc/PID/stat, "PID (NAME) STATE PARENT ...", from the state on. NAME may hold
+// anything.
+func fieldsAfterName(stat []byte) [][]byte {
 	end := bytes.LastIndexByte(stat, ')')
-	fields := bytes.Fields(stat[end+1:])
-	if end < 0 || len(fields) < 2 {
+	if end < 0 {
+		return nil
+	}
+	return bytes.Fields(stat[end+1:])
+}
+
+// parentIn reads the parent from a /proc/PID/stat.
+func parentIn(stat []byte) (int, bool) {
+	fields := fieldsAfterName(stat)
+	if len(fields) < 2 {
 		return 0, false
 	}
 	parent, err := strconv.Atoi(string(fields[1]))
