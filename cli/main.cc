@@ -93,25 +93,22 @@ std::vector<CLI::Option*> add_kubectl(CLI::App& command, sailor::cli::KubectlOpt
               ->type_name("FILE")};
 }
 
-constexpr double kMostSeconds = 1e6;
-
-CLI::Validator seconds_above_zero() {
-  return {[](std::string& text) {
+// CLI::Range would accept "nan".
+CLI::Validator seconds_within(bool (*is_valid)(double), const std::string& range) {
+  return {[is_valid, range](std::string& text) {
             double seconds = 0;
-            const bool is_positive = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds < kMostSeconds;
-            return is_positive ? std::string() : text + " is not a number of seconds above 0 and below 1000000";
+            const bool is_right = CLI::detail::lexical_cast(text, seconds) && is_valid(seconds);
+            return is_right ? std::string() : text + " is not a number of seconds " + range;
           },
           ""};
 }
 
-// CLI::Range would accept "nan".
+CLI::Validator seconds_above_zero() {
+  return seconds_within([](double seconds) { return seconds > 0 && seconds < 1e6; }, "above 0 and below 1000000");
+}
+
 CLI::Validator seconds_from_zero() {
-  return {[](std::string& text) {
-            double seconds = 0;
-            const bool is_valid = CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kMostSeconds;
-            return is_valid ? std::string() : text + " is not a number of seconds from 0 to 1000000";
-          },
-          ""};
+  return seconds_within([](double seconds) { return seconds >= 0 && seconds <= 1e6; }, "from 0 to 1000000");
 }
 
 void add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
