@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
 
 #include <fmt/format.h>
 
 #include "core/model/counted.h"
+#include "operator/model/holders_text.h"
 #include "operator/model/names.h"
 #include "operator/model/rival.h"
 #include "operator/render/pod.h"
@@ -15,8 +15,6 @@ namespace sailor::cli {
 namespace {
 
 using kube::Json;
-
-constexpr std::size_t kNamedHolders = 3;
 
 // The quotas of several queues are added up.
 int gpus_at(const Json& object, std::string_view field) {
@@ -136,15 +134,9 @@ std::string rooms_text(const std::vector<FlavorRoom>& flavors) {
   return text.empty() ? "it has no quota for GPUs that the job may use" : text;
 }
 
-std::string holders_text(const std::vector<QuotaHolder>& holders) {
-  std::string text;
-  for (const QuotaHolder& holder : holders | std::views::take(kNamedHolders))
-    text += fmt::format("{}{} by {}", text.empty() ? "; in use are " : ", ", holder.gpus, holder.name);
-  int more = 0;
-  for (const QuotaHolder& holder : holders | std::views::drop(kNamedHolders)) more += holder.gpus;
-  const std::ptrdiff_t unnamed = std::ssize(holders) - std::ptrdiff_t{kNamedHolders};
-  if (unnamed > 0) text += fmt::format(", and {} by {}", more, counted(unnamed, "other"));
-  return text;
+std::string users_text(const std::vector<QuotaHolder>& holders) {
+  const std::string text = holders_text(holders, [](const QuotaHolder& holder) { return holder.name; });
+  return text.empty() ? text : "; in use are " + text;
 }
 
 }  // namespace
@@ -205,7 +197,7 @@ Json admitted(const Workload& asked, const QueueAnswer& answer, Time now) {
 std::string sentence_about(const QueueAnswer& answer) {
   const std::string who = fmt::format("Queue {} (ClusterQueue {})", answer.queue, answer.cluster_queue);
   if (!answer.fault.empty()) return fmt::format("{} gives the job no GPUs: {}.", who, answer.fault);
-  const std::string why = rooms_text(answer.flavors) + holders_text(answer.holders);
+  const std::string why = rooms_text(answer.flavors) + users_text(answer.holders);
   if (answer.given == 0)
     return fmt::format("{} gives the job no GPUs, and it needs at least {}: {}.", who, answer.least, why);
   if (answer.given < answer.asked) {

@@ -8,13 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "core/model/counted.h"
+#include "operator/model/holders_text.h"
 #include "operator/render/pod.h"
 
 namespace sailor {
 namespace {
-
-constexpr std::size_t kNamedHolders = 3;
 
 int used_by(const NodeView& node, const std::string& uid) {
   const auto found = node.used.find(uid);
@@ -264,18 +262,11 @@ std::vector<Competition::Holder> Competition::holders() const {
 }
 
 std::string Competition::holders_text() const {
-  const std::vector<Holder> all = holders();
-  std::string text;
-  for (const auto& [rival, gpus] : all | std::views::take(kNamedHolders)) {
-    const std::string name =
-        rival == nullptr ? "other pods"
-                         : fmt::format("job {} (priority {})", to_string(rival->rank.key), rival->rank.priority);
-    text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", gpus, name);
-  }
-  int more = 0;
-  for (const Holder& holder : all | std::views::drop(kNamedHolders)) more += holder.gpus;
-  const std::ptrdiff_t unnamed = std::ssize(all) - std::ptrdiff_t{kNamedHolders};
-  if (unnamed > 0) text += fmt::format(", and {} by {}", more, counted(unnamed, "other"));
+  const std::string text = sailor::holders_text(holders(), [](const Holder& holder) {
+    return holder.rival == nullptr
+               ? "other pods"
+               : fmt::format("job {} (priority {})", to_string(holder.rival->rank.key), holder.rival->rank.priority);
+  });
   return text.empty() ? text : "GPUs that it may use are in use: " + text;
 }
 
