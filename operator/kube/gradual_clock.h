@@ -1,6 +1,6 @@
-// GradualClock: a Clock that follows the machine's clock and never steps. When somebody sets the machine's clock, it
-// runs at half or at twice the speed until both agree. So a wait that the operator measures with it lasts at most twice
-// as long as it should, and at least half as long.
+// GradualClock: a Clock that follows the machine's clock. When somebody sets the machine's clock by up to a day, it
+// does not step, but runs at half or at twice the speed until both agree. So a wait that the operator measures with it
+// lasts at most twice as long as it should, and at least half as long.
 #pragma once
 
 #include <mutex>
