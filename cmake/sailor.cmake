@@ -43,7 +43,8 @@ endif()
 # The headers that most files include are compiled once, for all files: that saves 40 % of the CPU time of a library's file
 # and 25 % of a test's, if each is compiled alone (2026-11-22). Each file still includes what it uses; scripts/tidy.sh compiles
 # without precompiled headers. The headers are in angle brackets, because ccache shares results between checkouts only if the
-# generated header contains no path of the checkout. Headers of this project are not among them: a change of one would recompile everything.
+# generated header contains no path of the checkout. Headers of this project are in no precompiled header: a change of one would
+# recompile everything, and a change of its comments would break the build (tests/layering_test.cc says why).
 option(SAILOR_PRECOMPILE "Compile the most frequent headers only once" ON)
 set(SAILOR_FREQUENT_HEADERS <algorithm> <chrono> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set>
     <string> <string_view> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp> <tl/expected.hpp>)

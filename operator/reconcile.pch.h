@@ -1,4 +1,4 @@
-// The large headers that nearly every file of the decisions needs, precompiled once.
+// The large headers of libraries that nearly every file of the decisions needs, precompiled once.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,3 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "core/model/plan.h"
-#include "core/protocol/assignment.h"

@@ -1,8 +1,6 @@
-// The large headers that nearly every test of a job's life needs, precompiled once.
+// The large headers of libraries that nearly every test of a job's life needs, precompiled once.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "core/protocol/assignment.h"
