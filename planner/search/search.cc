@@ -81,18 +81,20 @@ Draft with_techniques(Draft draft, const Techniques& techniques) {
 
 }  // namespace
 
-bool Search::is_pruned(Seconds least, DollarsPerHour price, double incumbent) {
+Pruning Search::pruning(Seconds least, DollarsPerHour price, double incumbent) {
+  if (incumbent == kNoIncumbent) return Pruning::kNone;
   const Cutoff cutoff = goals_.fast.cutoff_for(incumbent);
+  const bool is_fast_enough = least < cutoff.iteration;
   const bool keeps_rate = price <= goals_.fast.most_cost_per_hour;
-  if (keeps_rate && least < cutoff.iteration && price * least < cutoff.cost) return false;
+  if (is_fast_enough && keeps_rate && price * least < cutoff.cost) return Pruning::kNone;
   ++report_.pruned_by_bound;
-  return true;
+  return is_fast_enough ? Pruning::kThese : Pruning::kNoFaster;
 }
 
 // Compares the lower bound of the draft, without estimating a plan.
 bool Search::is_pruned(const Draft& draft, double incumbent) {
-  return incumbent != kNoIncumbent &&
-         is_pruned(Seconds(least_seconds(draft, problem_)), gpu_price(draft.stages, problem_), incumbent);
+  return pruning(Seconds(least_seconds(draft, problem_)), gpu_price(draft.stages, problem_), incumbent) !=
+         Pruning::kNone;
 }
 
 std::optional<PlanCandidate> Search::evaluated(const Draft& draft, PlanSpace space, double incumbent) {
@@ -245,12 +247,12 @@ bool Search::climb_from_best(PlanSpace space, const Techniques& techniques) {
 
 void Search::run_paper(const Techniques& techniques, Starts& starts) {
   if (climb_from_best(PlanSpace::kPaper, techniques)) return;
-  const auto is_seed_pruned = [&](const EvenSeedBound& bound) {
+  const auto prune = [&](const EvenSeedBound& bound) {
     const double incumbent =
         incumbent_for_start(starts, {bound.microbatch_size, static_cast<std::size_t>(bound.stages), bound.sizes, {}});
-    return incumbent != kNoIncumbent && is_pruned(Seconds(bound.seconds), bound.price, incumbent);
+    return pruning(Seconds(bound.seconds), bound.price, incumbent);
   };
-  visit_even_seeds(problem_, techniques, is_seed_pruned,
+  visit_even_seeds(problem_, techniques, prune,
                    [&](const Draft& draft) { keep_start_if_best(starts, draft, PlanSpace::kPaper); });
   climb_from_starts(PlanSpace::kPaper, starts);
 }

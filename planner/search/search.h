@@ -18,6 +18,7 @@
 #include "planner/search/finalists.h"
 #include "planner/search/search_report.h"
 #include "planner/search/simulations.h"
+#include "planner/search/seeds.h"
 
 namespace sailor {
 
@@ -132,9 +133,10 @@ class Search {
   // work of the simulations.
   void search_among_equals(PlanSpace space, long most_passes);
 
-  // Returns true if no plan that takes at least `least` on GPUs of this price can be better than the incumbent. Counts
-  // the pruned plan in the report.
-  bool is_pruned(Seconds least, DollarsPerHour price, double incumbent);
+  // Says whether a plan that takes at least `least` on GPUs of this price can be better than the incumbent. Counts the
+  // pruned plan in the report.
+  Pruning pruning(Seconds least, DollarsPerHour price, double incumbent);
+  // Whether the lower bound of the draft is too high. Makes no estimate.
   bool is_pruned(const Draft& draft, double incumbent);
   // Makes the fast estimate of a draft or plan and keeps the plan if it is the best so far. Returns nothing if the plan
   // is outside the space, needs more resources than there are, or is certainly not better than the incumbent.

@@ -72,7 +72,7 @@ class GroupAllocator {
 
  private:
   bool add_replicas_from_region(const Draft& draft, GroupedStage& stage, int replicas) {
-    std::vector<ReplicaGroup> chosen;
+    ReplicaGroups chosen;
     for (const int pool : order_[region_]) {
       if (replicas == 0) break;
       const int smallest =
@@ -116,17 +116,17 @@ class EvenSeeds {
         layers_(even_layers(problem.layers(), shape.stages)),
         counts_(replica_counts(microbatches_, problem.most_gpus() / shape.stages)) {}
 
-  void visit(const Floors& floors, const IsPruned& is_pruned, const VisitDraft& visit) {
+  void visit(const Floors& floors, const PruneSeeds& prune, const VisitDraft& visit) {
     if (!find_fastest_and_cheapest(floors)) return;
     const auto [smallest, largest] = std::ranges::minmax(floors);
+    int too_many_rounds = std::numeric_limits<int>::max();
     for (const int replicas : counts_) {
-      if (!is_pruned({shape_.microbatch_size,
-                      shape_.stages,
-                      {smallest, largest},
-                      least_seconds(replicas),
-                      least_price_ * replicas})) {
-        visit_with(replicas, floors, visit);
-      }
+      const int rounds = rounds_of(replicas);
+      if (rounds >= too_many_rounds) continue;
+      const Pruning pruning = prune(
+          {shape_.microbatch_size, shape_.stages, {smallest, largest}, least_seconds(rounds), least_price_ * replicas});
+      if (pruning == Pruning::kNone) visit_with(replicas, floors, visit);
+      if (pruning == Pruning::kNoFaster) too_many_rounds = rounds;
     }
   }
 
@@ -157,9 +157,11 @@ class EvenSeeds {
     return true;
   }
 
+  // Returns how many microbatches the busiest of the replicas processes.
+  [[nodiscard]] int rounds_of(int replicas) const { return (microbatches_ + replicas - 1) / replicas; }
+
   // Returns a lower bound: the busiest replica of every stage gets its microbatches from the stages before it.
-  [[nodiscard]] double least_seconds(int replicas) const {
-    const int rounds = (microbatches_ + replicas - 1) / replicas;
+  [[nodiscard]] double least_seconds(int rounds) const {
     double before = 0;
     double longest = 0;
     for (const double pass : fastest_) {
@@ -171,6 +173,7 @@ class EvenSeeds {
 
   void visit_with(int replicas, const Floors& floors, const VisitDraft& visit) const {
     Draft draft{shape_.microbatch_size, shape_.techniques, {}};
+    draft.stages.reserve(layers_.size());
     GroupAllocator allocator(problem_, shape_.order, floors);
     for (const LayerRange layers : layers_) {
       draft.stages.push_back({layers, {}});
@@ -303,12 +306,12 @@ void visit_shapes(const PlanningProblem& problem, const Techniques& techniques,
 
 }  // namespace
 
-void visit_even_seeds(const PlanningProblem& problem, const Techniques& techniques, const IsPruned& is_pruned,
+void visit_even_seeds(const PlanningProblem& problem, const Techniques& techniques, const PruneSeeds& prune,
                       const VisitDraft& visit) {
   const std::vector<Floors> floors = all_floors(problem);
   visit_shapes(problem, techniques, [&](const SeedShape& shape) {
     EvenSeeds seeds(problem, shape);
-    for (const Floors& each : floors) seeds.visit(each, is_pruned, visit);
+    for (const Floors& each : floors) seeds.visit(each, prune, visit);
   });
 }
 

@@ -20,14 +20,21 @@ struct EvenSeedBound {
   double seconds = 0;
   DollarsPerHour price;
 };
-using IsPruned = std::function<bool(const EvenSeedBound&)>;  // true: the search does not need these drafts
+
+// Which drafts the search does not need.
+enum class Pruning {
+  kNone,
+  kThese,     // those of the bound
+  kNoFaster,  // those of the bound and, whatever they cost, all that take as long or longer
+};
+using PruneSeeds = std::function<Pruning(const EvenSeedBound&)>;
 
 // Visits drafts of the paper's shape: every stage has the same number of layers (give or take one) and the same number
 // of replicas. Tries every microbatch size and number of stages, and every number of replicas that changes the share of
 // the busiest replica, over every order of pools (pool_orders.h). The groups of a stage use the smallest
-// tensor-parallel size that holds the stage's layers; further drafts use larger sizes. Skips drafts that `is_pruned`
+// tensor-parallel size that holds the stage's layers; further drafts use larger sizes. Skips drafts that `prune`
 // rejects.
-void visit_even_seeds(const PlanningProblem& problem, const Techniques& techniques, const IsPruned& is_pruned,
+void visit_even_seeds(const PlanningProblem& problem, const Techniques& techniques, const PruneSeeds& prune,
                       const VisitDraft& visit);
 
 // Visits drafts that use all GPUs of an order of pools, up to the maxGpus of the job. Stages have about equal speeds,
