@@ -317,8 +317,10 @@ void search_with_pools(Search& search, std::span<const int> pools, const Estimat
   if (!prepare(part, estimator, options)) return;
   Search of_part(part, search.limits(), nullptr);
   of_part.tell_pools_apart();
+  of_part.skip_annealed(search.annealed_plans().with_pools(pools));
   of_part.run_against(search.best()->score.value, options.space, tables_of(part));
   search.add_answers_of(of_part, pools);
+  search.skip_annealed(of_part.annealed_plans(), pools);
 }
 
 // The space `paper` stays as it is: it is the paper's.

@@ -91,7 +91,6 @@ Pruning Search::pruning(Seconds least, DollarsPerHour price, double incumbent) {
   return is_fast_enough ? Pruning::kThese : Pruning::kNoFaster;
 }
 
-// Compares the lower bound of the draft, without estimating a plan.
 bool Search::is_pruned(const Draft& draft, double incumbent) {
   return pruning(Seconds(least_seconds(draft, problem_)), gpu_price(draft.stages, problem_), incumbent) !=
          Pruning::kNone;
@@ -226,6 +225,7 @@ void Search::polish(PlanSpace space) {
 
 void Search::add_plans_of(const Search& other) {
   report_.add(other.report_);
+  annealed_.add(other.annealed_, {});
   finalists_.add(other.finalists_, order_);
   for (const auto& [plan, estimate] : other.front_.all()) front_.add_unless_dominated(plan, estimate);
   if (other.best_ && (!best_ || order_.is_better(*other.best_, *best_))) best_ = other.best_;
@@ -313,6 +313,7 @@ std::deque<Search> Search::parts() const {
     for (const auto& recomputes : kinds) {
       parts.emplace_back(problem_, limits_, migration_, SearchGoals{goal, goals_.simulated});
       parts.back().recomputes_ = recomputes;
+      parts.back().annealed_ = annealed_;
     }
   }
   return parts;
@@ -376,6 +377,7 @@ void Search::anneal_best(double rival) {
   for (const PlanCandidate& start : refined_) {
     const double value = best.score.value;
     if (passes_of(start.plan) > kAnnealingPasses || start.score.value > value * breadth_.refined_slack) continue;
+    if (!annealed_.add(start.plan)) continue;
     const double to_beat = start.plan == best.plan ? rival : std::min(rival, value);
     PlanCandidate next = annealed(problem_, goals_, limits_, start, {order_, to_beat});
     if (order_.is_better(next, best)) best = std::move(next);

@@ -13,12 +13,13 @@
 #include <tuple>
 
 #include "planner/relaxation/group_time_table.h"
+#include "planner/search/annealed_plans.h"
 #include "planner/search/breadth.h"
 #include "planner/search/fast_estimates.h"
 #include "planner/search/finalists.h"
 #include "planner/search/search_report.h"
-#include "planner/search/simulations.h"
 #include "planner/search/seeds.h"
+#include "planner/search/simulations.h"
 
 namespace sailor {
 
@@ -50,6 +51,11 @@ class Search {
   // The same as run(), but gives up random changes of plans that will hardly become better than `rival`, the value of a
   // plan of another search.
   void run_against(double rival, PlanSpace space, std::span<const GroupTimeTable> tables);
+
+  // The plans that have been annealed, and need not be again by another search that has the same goals.
+  [[nodiscard]] const AnnealedPlans& annealed_plans() const { return annealed_; }
+  // `pools` is as for add_answers_of().
+  void skip_annealed(const AnnealedPlans& plans, std::span<const int> pools = {}) { annealed_.add(plans, pools); }
 
   // Takes over the plans of the result of search_near(), and may first improve its best one by annealing.
   void add_nearby(Search& nearby, PlanSpace space);
@@ -153,6 +159,7 @@ class Search {
   Simulations simulations_;
   Finalists finalists_;
   std::optional<bool> recomputes_;  // set: only plans that do, or only those that do not
+  AnnealedPlans annealed_;
   std::optional<PlanCandidate> best_;
   std::vector<PlanCandidate> refined_;           // the best by tensor-parallel sizes, the best first
   std::optional<PlanCandidate> best_of_equals_;  // the best by the second goal of the plans that are as good as best_

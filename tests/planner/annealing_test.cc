@@ -10,6 +10,7 @@
 
 #include "core/manifest/files.h"
 #include "planner/planner.h"
+#include "planner/search/search.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
 
@@ -80,6 +81,66 @@ TEST_F(Annealed, APlanBecomesFasterAndItsFiguresAreThoseOfTheSimulation) {
 }
 
 TEST_F(Annealed, EqualSeedsGiveEqualPlans) { EXPECT_EQ(annealed(1).plan, annealed(1).plan); }
+
+// Here annealing improves what local search finds.
+TEST(Search, AnnealsNoPlanThatAnotherSearchHasAnnealed) {
+  const Simulator simulator({}, google_cloud_network(), default_execution_model());
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(1024);
+  PlanningProblem problem{
+      .job = job,
+      .cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 4).pool(kZone, "nvidia-tesla-v100", 6, 4),
+      .tensor_parallel_sizes = {1, 2, 4}};
+  problem.set_estimator(simulator.prepare(job, problem.cluster, problem.tensor_parallel_sizes).value());
+  const std::vector<GroupTimeTable> tables = group_time_tables(problem);
+  Search first(problem, {}, nullptr);
+  first.run(PlanSpace::kFlow, tables);
+  Search other(problem, {}, nullptr);
+  other.skip_annealed(first.annealed_plans());
+  other.run(PlanSpace::kFlow, tables);
+  EXPECT_GT(other.best()->score.value, first.best()->score.value);
+}
+
+GroupedPlan a_plan_on(std::initializer_list<int> pools) {
+  GroupedPlan plan{.microbatch_size = 1, .microbatches = 8, .stages = {{.layers = {0, 8}, .groups = {}}}};
+  for (const int pool : pools) plan.stages[0].add({.pool = pool, .microbatches = 4, .count = 1});
+  return plan;
+}
+
+TEST(AnnealedPlans, OfASearchWithSomePoolsAreThoseOnThesePoolsInItsNumbers) {
+  AnnealedPlans plans;
+  EXPECT_TRUE(plans.add(a_plan_on({1, 3})));
+  EXPECT_TRUE(plans.add(a_plan_on({0, 1})));
+  EXPECT_FALSE(plans.add(a_plan_on({1, 3})));
+  const std::vector<int> pools{3, 2, 1};
+  AnnealedPlans part = plans.with_pools(pools);
+  EXPECT_FALSE(part.add(a_plan_on({0, 2})));
+  EXPECT_TRUE(part.add(a_plan_on({0, 1})));
+  plans.add(part, pools);
+  EXPECT_FALSE(plans.add(a_plan_on({2, 3})));
+  EXPECT_TRUE(plans.add(a_plan_on({2})));
+}
+
+using SeedsAndCalls = std::pair<std::vector<Draft>, int>;
+
+// Returns the even seeds if all that take `too_long` are pruned, and how often pruning was asked for.
+SeedsAndCalls even_seeds(const PlanningProblem& problem, double too_long, Pruning pruning) {
+  SeedsAndCalls found;
+  const auto prune = [&](const EvenSeedBound& bound) {
+    ++found.second;
+    return bound.seconds >= too_long ? pruning : Pruning::kNone;
+  };
+  visit_even_seeds(problem, {}, prune, [&](const Draft& draft) { found.first.push_back(draft); });
+  return found;
+}
+
+TEST_F(Annealed, SeedsWithFewerReplicasThanOnesThatTakeTooLongAreLeftOutUnasked) {
+  const double too_long = start().estimate.iteration.value() / 2;
+  const auto [seeds, calls] = even_seeds(problem_, too_long, Pruning::kThese);
+  const auto [same_seeds, fewer_calls] = even_seeds(problem_, too_long, Pruning::kNoFaster);
+  EXPECT_FALSE(seeds.empty());
+  EXPECT_EQ(same_seeds, seeds);
+  EXPECT_LT(fewer_calls, calls / 2) << calls;
+}
 
 GroupedStage a100(int first, int last, int replicas) { return {{first, last}, {draft_replicas(0, 1, replicas)}}; }
 
