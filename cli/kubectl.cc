@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cerrno>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -77,9 +79,26 @@ ErrorCode code_of(const std::string& said) {
   return ErrorCode::kUnavailable;
 }
 
-std::string without_end_of_line(std::string text) {
-  text.erase(text.find_last_not_of('\n') + 1);
-  return text;
+// Whether a line is of kubectl's own log, such as "E1129 15:09:33.048534   23797 memcache.go:265] ...". It logs each
+// of its attempts before it says what is wrong.
+bool is_log_line(std::string_view line) {
+  constexpr std::string_view kLevels = "IWEF";
+  constexpr std::size_t kDigitsOfDate = 4;
+  return line.size() > kDigitsOfDate + 1 && kLevels.find(line[0]) != std::string_view::npos &&
+         line.find_first_not_of("0123456789", 1) == kDigitsOfDate + 1 && line[kDigitsOfDate + 1] == ' ' &&
+         line.find(".go:") != std::string_view::npos;
+}
+
+// Returns what kubectl says to its user: its text without its log, or the log if there is nothing else.
+std::string message_in(const std::string& errors) {
+  std::string message;
+  std::string log;
+  std::istringstream lines(errors);
+  for (std::string line; std::getline(lines, line);) {
+    std::string& kind = is_log_line(line) ? log : message;
+    kind += (kind.empty() ? "" : "\n") + line;
+  }
+  return message.empty() ? log : message;
 }
 
 }  // namespace
@@ -99,7 +118,7 @@ Result<std::string> Kubectl::run(const std::vector<std::string>& arguments) cons
   const auto status = spawn(command(arguments), output, errors);
   if (!status) return tl::unexpected(status.error());
   if (*status == 0) return output.text();
-  const std::string said = without_end_of_line(errors.text());
+  const std::string said = message_in(errors.text());
   return fail(code_of(said), fmt::format("kubectl {}: {}", fmt::join(arguments, " "),
                                          said.empty() ? fmt::format("it ended with status {}", *status) : said));
 }

@@ -21,6 +21,10 @@ forbidden() { echo 'Error from server (Forbidden): it is forbidden' >&2; exit 1;
 for word in $FORBIDDEN; do case "$*" in *"get $word"*) forbidden ;; esac; done
 case "$*" in
   *"get trainingjobs.sailor.dev missing"*) echo 'Error from server (NotFound): trainingjobs.sailor.dev "missing" not found' >&2; exit 1 ;;
+  *"get trainingjobs.sailor.dev unreachable"*)
+    echo 'E1129 15:09:33.048534   23797 memcache.go:265] "Unhandled Error" err="connection refused"' >&2
+    echo 'The connection to the server a:6443 was refused - did you specify the right host or port?' >&2
+    exit 1 ;;
   *"get trainingjobs.sailor.dev"*) cat "$FAKE_KUBECTL/jobs.json" ;;
   *"get jobrecords"*) cat "$FAKE_KUBECTL/records.json" ;;
   *"get configmaps --all-namespaces"*) cat "$FAKE_KUBECTL/network.json" ;;
@@ -332,6 +336,11 @@ class Kubectl(ProgramTest):
 
     def test_what_kubectl_says_is_the_error(self):
         self.assert_refused(self.sailor("explain", "missing"), 2, "kubectl get trainingjobs.sailor.dev missing", "not found")
+
+    def test_the_log_of_kubectl_is_no_part_of_an_error(self):
+        done = self.sailor("explain", "unreachable")
+        self.assert_refused(done, 1, "kubectl get trainingjobs.sailor.dev unreachable -o json: The connection to the server a:6443 was")
+        self.assertNotIn("memcache.go", done.stderr)
 
     def test_what_the_user_may_not_see_is_refused_as_bad_input(self):
         self.assert_refused(self.sailor("top", forbidden="trainingjobs"), 2, "Forbidden")
