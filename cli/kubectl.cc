@@ -2,8 +2,8 @@
 
 #include <array>
 #include <cerrno>
+#include <regex>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -79,26 +79,17 @@ ErrorCode code_of(const std::string& said) {
   return ErrorCode::kUnavailable;
 }
 
-// Whether a line is of kubectl's own log, such as "E1129 15:09:33.048534   23797 memcache.go:265] ...". It logs each
-// of its attempts before it says what is wrong.
-bool is_log_line(std::string_view line) {
-  constexpr std::string_view kLevels = "IWEF";
-  constexpr std::size_t kDigitsOfDate = 4;
-  return line.size() > kDigitsOfDate + 1 && kLevels.find(line[0]) != std::string_view::npos &&
-         line.find_first_not_of("0123456789", 1) == kDigitsOfDate + 1 && line[kDigitsOfDate + 1] == ' ' &&
-         line.find(".go:") != std::string_view::npos;
-}
-
-// Returns what kubectl says to its user: its text without its log, or the log if there is nothing else.
+// Returns what kubectl says to its user: its text without its log, or the log if there is nothing else. kubectl logs
+// each of its attempts before it says what is wrong.
 std::string message_in(const std::string& errors) {
+  static const std::regex log_line(R"(^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\.go:\d+\] )");
   std::string message;
-  std::string log;
   std::istringstream lines(errors);
   for (std::string line; std::getline(lines, line);) {
-    std::string& kind = is_log_line(line) ? log : message;
-    kind += (kind.empty() ? "" : "\n") + line;
+    if (!std::regex_search(line, log_line)) message += line + "\n";
   }
-  return message.empty() ? log : message;
+  const std::string& said = message.empty() ? errors : message;
+  return said.substr(0, said.find_last_not_of('\n') + 1);
 }
 
 }  // namespace
