@@ -167,7 +167,5 @@ func TestCredentialsAreReplacedWithoutAPauseOfTraining(t *testing.T) {
 		})
 	}
 	after := w.until("it trains on", func(job trainingjob.Job) bool { return job.Status.Progress.Step > before.Status.Progress.Step+10 })
-	if after.Status.Plan.Generation != before.Status.Plan.Generation || after.Status.Progress.StepsLost != 0 {
-		t.Errorf("the job went from plan %d to %d and lost %d steps", before.Status.Plan.Generation, after.Status.Plan.Generation, after.Status.Progress.StepsLost)
-	}
+	w.mustHaveKeptItsPlan(before, after)
 }

@@ -115,12 +115,7 @@ func TestUpgradeRollbackAndUninstallLoseNoStepOfARunningJob(t *testing.T) {
 	helm(t, slices.Concat([]string{"install", "sailor", chartFolder(t), "--wait"}, installation.Settings, quick)...)
 	seen := w.present().Status.Progress.Step
 	after := w.until("the new operator reports steps", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
-	if after.Status.Plan.Generation != before.Status.Plan.Generation {
-		t.Errorf("its plan was changed: generation %d after %d", after.Status.Plan.Generation, before.Status.Plan.Generation)
-	}
-	if after.Status.Progress.StepsLost != 0 || after.Status.Restarts != 0 {
-		t.Errorf("%d steps were lost, in %d restarts", after.Status.Progress.StepsLost, after.Status.Restarts)
-	}
+	w.mustHaveKeptItsPlan(before, after)
 }
 
 // untilAnotherLeads waits until the Lease has another holder than this one.

@@ -158,6 +158,25 @@ func trains(job trainingjob.Job, generation int64) bool {
 	return status.Plan.Generation > generation && job.Is("Running") && !job.Is("Rescaling") && status.Progress.Step > 3
 }
 
+// mustHaveKeptItsPlan fails the test with the changes of plan that were made since a state of the job, if there are any, a lost step
+// or a restart.
+func (w *world) mustHaveKeptItsPlan(before, after trainingjob.Job) {
+	w.t.Helper()
+	from, now := before.Status.Plan.Generation, after.Status
+	if now.Plan.Generation == from && now.Progress.StepsLost == 0 && now.Restarts == before.Status.Restarts {
+		return
+	}
+	var changes strings.Builder
+	for _, change := range now.Rescales {
+		if change.ToGeneration > from {
+			fmt.Fprintf(&changes, "\n%s %s: plan %d with %d GPUs instead of %d: %s", change.Time.UTC().Format(time.TimeOnly), change.Reason,
+				change.ToGeneration, change.ToGPUs, change.FromGPUs, change.Message)
+		}
+	}
+	w.t.Errorf("job %s went from plan %d to %d, lost %d steps and restarted %d times%s", w.job, from, now.Plan.Generation, now.Progress.StepsLost,
+		now.Restarts-before.Status.Restarts, &changes)
+}
+
 // nodeOfJob is a node that the job runs on and that is one of a node pool.
 func (w *world) nodeOfJob(pool string) string {
 	w.t.Helper()

@@ -99,12 +99,7 @@ func TestAnOperatorThatIsKilledFindsItsJobTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := w.until("progress is reported again", func(job trainingjob.Job) bool { return job.Status.Progress.Step > before.Status.Progress.Step+20 })
-	if after.Status.Plan.Generation != before.Status.Plan.Generation {
-		t.Errorf("a new operator made plan %d out of %d though nothing had changed", after.Status.Plan.Generation, before.Status.Plan.Generation)
-	}
-	if after.Status.Progress.StepsLost != 0 {
-		t.Errorf("%d steps were lost with the operator", after.Status.Progress.StepsLost)
-	}
+	w.mustHaveKeptItsPlan(before, after)
 }
 
 func TestAJobWaitsForCapacityAndStartsWhenItComes(t *testing.T) {

@@ -204,10 +204,7 @@ func TestANewCaReplacesTheOldOneWhileAJobTrains(t *testing.T) {
 	untilMoreSteps(t, recorder)
 	seen := w.present().Status.Progress.Step
 	after := w.until("the operator reports steps", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
-	if after.Status.Plan.Generation != before.Status.Plan.Generation || after.Status.Progress.StepsLost != 0 || after.Status.Restarts != 0 {
-		t.Errorf("the job went from plan %d to %d and lost %d steps in %d restarts", before.Status.Plan.Generation, after.Status.Plan.Generation,
-			after.Status.Progress.StepsLost, after.Status.Restarts)
-	}
+	w.mustHaveKeptItsPlan(before, after)
 	if now := w.nodesByPod(); !maps.Equal(now, pods) {
 		t.Errorf("the job has other pods than before: %v, not %v", now, pods)
 	}

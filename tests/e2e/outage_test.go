@@ -64,9 +64,6 @@ func TestJobsTrainOnWhileTheAPIServerIsAway(t *testing.T) {
 	for i, w := range worlds {
 		seen := w.present().Status.Progress.Step
 		after := w.until("its operator reports steps again", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
-		if after.Status.Plan.Generation != before[i].Status.Plan.Generation || after.Status.Progress.StepsLost != 0 || after.Status.Restarts != 0 {
-			t.Errorf("job %s went from plan %d to %d, lost %d steps and restarted %d times", w.job, before[i].Status.Plan.Generation,
-				after.Status.Plan.Generation, after.Status.Progress.StepsLost, after.Status.Restarts)
-		}
+		w.mustHaveKeptItsPlan(before[i], after)
 	}
 }
