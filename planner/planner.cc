@@ -341,6 +341,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   const Clock::time_point start = Clock::now();
   const ClusterState cluster = normalized(given);
   PlanningProblem problem{.job = job, .cluster = usable_part(job, cluster)};
+  if (!has_slow_gpus(problem.cluster)) problem.cluster = in_order_of_facts(std::move(problem.cluster));
   if (auto checked = check_capacity(job, cluster, problem.cluster); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }

@@ -96,6 +96,24 @@ StepFlow first_rounds(std::span<const StageTiming> stages, int copies, int micro
   return flow;
 }
 
+// Returns by when each stage must have completed its passes for the last one of all to end by `end`: from there, the
+// last gradient still goes up through the fastest links and replicas. Times in a flow are rounded to nanoseconds.
+std::vector<Nanoseconds> deadlines_within(double end, std::span<const StageTiming> stages) {
+  constexpr double kNoDeadline = 1e9;  // seconds; nanoseconds of no step come near the largest integer
+  if (!(end < kNoDeadline)) return {};
+  std::vector<Nanoseconds> deadlines;
+  deadlines.reserve(stages.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    deadlines.emplace_back(nanoseconds(end) + 2 * std::ssize(stages));
+    double backward = std::numeric_limits<double>::infinity();
+    for (const GroupTiming& group : stages[i].groups) backward = std::min(backward, group.backward);
+    double message = stages[i].links.empty() ? 0 : std::numeric_limits<double>::infinity();
+    for (const LinkTiming& link : stages[i].links) message = std::min(message, link.latency + link.occupancy);
+    end -= backward + message;
+  }
+  return deadlines;
+}
+
 int most_replicas(std::span<const StageTiming> stages) {
   int most = 0;
   for (const StageTiming& stage : stages) {
@@ -148,7 +166,7 @@ double long_step_time(std::span<const StageTiming> stages, int microbatches, int
   return std::max({longest_work(stages), least_step_time(stages), least});
 }
 
-double fast_step_time(std::span<const StageTiming> stages, int microbatches) {
+double fast_step_time(std::span<const StageTiming> stages, int microbatches, double limit) {
   const double by_form = pipeline_time(stages);
   const double work = longest_work(stages);
   const bool has_slow_links = busiest_links(stages) > kSlowLinks * work;
@@ -160,11 +178,13 @@ double fast_step_time(std::span<const StageTiming> stages, int microbatches) {
   const int affordable = passes / (2 * static_cast<int>(stages.size()));
   const int simulated = std::min(all, affordable);
   if (simulated < all && simulated < kRounds * most_replicas(stages) / copies) return by_form;
-  const double beginning = static_cast<double>(step_duration(first_rounds(stages, copies, simulated), {})) * 1e-9;
-  if (simulated == all) return std::max(beginning, least_step_time(stages));
   // The beginning takes longer than its closed form by some time, for filling and draining. So does the whole.
-  const double extra = beginning - pipeline_time(stages, static_cast<double>(simulated) / all);
-  return std::max({work, least_step_time(stages), by_form + extra});
+  const double rest = simulated == all ? 0 : by_form - pipeline_time(stages, static_cast<double>(simulated) / all);
+  const std::int64_t beginning =
+      step_duration(first_rounds(stages, copies, simulated), deadlines_within(limit - rest, stages));
+  if (beginning == kTooLate) return limit;
+  const double whole = static_cast<double>(beginning) * 1e-9 + rest;
+  return std::max({simulated == all ? 0 : work, least_step_time(stages), whole});
 }
 
 }  // namespace sailor

@@ -3,6 +3,7 @@
 // replicas) plus a fixed number of passes.
 #pragma once
 
+#include <limits>
 #include <span>
 
 #include "simulator/pipeline_time.h"
@@ -10,8 +11,9 @@
 namespace sailor {
 
 // Returns the seconds from the start of the step to the end of its last backward pass. set_means() must have been
-// called on the stages.
-double fast_step_time(std::span<const StageTiming> stages, int microbatches);
+// called on the stages. If the time reaches the limit, returns as soon as that is certain some time from the limit on.
+double fast_step_time(std::span<const StageTiming> stages, int microbatches,
+                      double limit = std::numeric_limits<double>::infinity());
 
 // Steps of more passes are timed by long_step_time() where others are simulated operation by operation: their lists of
 // operations would take hundreds of megabytes.

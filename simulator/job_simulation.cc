@@ -285,7 +285,10 @@ SimulationResult JobSimulation::summarized(const GroupedPlan& plan, const Passes
   return result;
 }
 
-SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const { return simulate(plan, fast_step_time); }
+SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
+  return simulate(
+      plan, [](std::span<const StageTiming> stages, int microbatches) { return fast_step_time(stages, microbatches); });
+}
 
 SimulationResult JobSimulation::simulate_operations(const Plan& plan, const GroupedPlan& groups) const {
   if (is_too_long(groups) || uses_paper_formula(groups)) return simulate(groups, long_step_time);
@@ -312,7 +315,7 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
 }
 
 std::optional<EstimateSummary> JobSimulation::estimate_below(const Cutoff& cutoff, const GroupedPlan& plan,
-                                                             StepTime step_time) const {
+                                                             LimitedStepTime step_time) const {
   constexpr double kRounding = 1e-9;
   if (uses_paper_formula(plan)) return paper_estimate_below(cutoff, plan);
   const PlanLinks links(plan, cluster_, links_);
@@ -332,13 +335,17 @@ std::optional<EstimateSummary> JobSimulation::estimate_below(const Cutoff& cutof
     const Seconds iteration = synced(ends, Seconds(passes), tails).updated;
     return EstimateSummary{iteration, price * iteration + traffic, Bytes(0)};
   };
-  if (cutoff.is_reached_by(estimated(least))) return std::nullopt;
+  const EstimateSummary shortest = estimated(least);
+  if (cutoff.is_reached_by(shortest)) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     for (std::size_t g = 0; g < stages[i].groups.size(); ++g) played[i].groups[g].cap = stages[i].groups[g].cap;
   }
-  EstimateSummary estimate = estimated(step_time(played, plan.microbatches));
+  // What follows the passes takes as long in every step.
+  const double limit = (cutoff.iteration_with(price, traffic) - shortest.iteration).value() + least;
+  EstimateSummary estimate = estimated(step_time(played, plan.microbatches, limit * (1 + kRounding)));
+  if (cutoff.is_reached_by(estimate)) return std::nullopt;
   estimate.memory_excess = excess;
   estimate.expected_loss = counted_loss(plan, estimate.iteration, links);
   return estimate;

@@ -156,8 +156,9 @@ class JobSimulation final : public JobEstimator {
   using StepTime = double (*)(std::span<const StageTiming> stages, int microbatches);
   [[nodiscard]] SimulationResult simulate(const GroupedPlan& plan, StepTime step_time) const;
   [[nodiscard]] Passes passes(std::vector<StageTiming> stages, const GroupedPlan& plan, StepTime step_time) const;
+  using LimitedStepTime = double (*)(std::span<const StageTiming> stages, int microbatches, double limit);
   [[nodiscard]] std::optional<EstimateSummary> estimate_below(const Cutoff& cutoff, const GroupedPlan& plan,
-                                                              StepTime step_time) const;
+                                                              LimitedStepTime step_time) const;
   [[nodiscard]] bool uses_paper_formula(const GroupedPlan& plan) const {
     return execution_.uses_paper_formula && PaperFormula::can_express(plan);
   }

@@ -158,15 +158,18 @@ std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cuto
   // there.
   constexpr double kSooner = 0.01;
   if (uses_paper_formula(groups)) return paper_estimate_below(cutoff, groups);
-  if (is_too_long(groups)) return estimate_below(cutoff, groups, long_step_time);
+  if (is_too_long(groups)) {
+    return estimate_below(cutoff, groups, [](std::span<const StageTiming> stages, int microbatches, double) {
+      return long_step_time(stages, microbatches);
+    });
+  }
   const PlanLinks links(groups, cluster_, links_);
   const Bill bill = bill_of(groups);
   const DollarsPerHour price = bill.gpus();
   const Dollars traffic = bill.traffic();
   std::vector<StageTiming> stages = stage_timings(groups, links);
   const std::vector<StageEnd> ends = stage_ends(groups, links);
-  Seconds most = cutoff.iteration;
-  if (price.value() > 0) most = std::min(most, Seconds((cutoff.cost - traffic).value() * 3600 / price.value()));
+  const Seconds most = cutoff.iteration_with(price, traffic);
   const Plan plan = expanded(groups, job_, cluster_);
   const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), execution_.schedule);
   std::vector<Nanoseconds> by;

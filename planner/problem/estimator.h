@@ -62,6 +62,12 @@ struct Cutoff {
   [[nodiscard]] bool is_reached_by(const EstimateSummary& estimate) const {
     return estimate.iteration >= iteration || estimate.cost >= cost;
   }
+  // Returns the length from which on an iteration reaches the cutoff, on GPUs of this price and with traffic that costs
+  // this much.
+  [[nodiscard]] Seconds iteration_with(DollarsPerHour gpus, Dollars traffic) const {
+    if (gpus <= DollarsPerHour(0)) return iteration;
+    return std::min(iteration, Seconds((cost - traffic).value() * 3600 / gpus.value()));
+  }
 };
 
 // The times of a message over the fastest and over the slowest link of the cluster.
@@ -92,9 +98,9 @@ class JobEstimator {
   JobEstimator& operator=(const JobEstimator&) = delete;
   virtual ~JobEstimator() = default;
 
-  // Returns the figures of Estimator::estimate(). Takes microseconds. Returns nothing if the figures certainly reach
-  // the cutoff; most plans of a search are rejected this way. Checks memory, but not whether the pools have enough
-  // GPUs.
+  // Returns the figures of Estimator::estimate(). Takes microseconds. Returns nothing if the figures reach the cutoff,
+  // as soon as this is certain; most plans of a search are rejected this way. Checks memory, but not whether the pools
+  // have enough GPUs.
   [[nodiscard]] virtual std::optional<EstimateSummary> fast_estimate_below(const Cutoff& cutoff,
                                                                            const GroupedPlan& plan) const = 0;
   // Returns the figures of Estimator::simulate(). Takes a microsecond for every ten passes of microbatches. Returns

@@ -1,6 +1,8 @@
 #include "planner/search/annealing.h"
 
 #include <array>
+#include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,14 +15,14 @@ namespace {
 constexpr double kFirstTolerance = 0.006;
 // A changed plan is simulated unless its fast estimate exceeds that of the current plan by more than this.
 constexpr double kWorseEstimate = 1.02;
-constexpr int kRounds = 4;
-// With slow GPUs, chains end in different places, so several pairs start from the same plan.
+// With slow GPUs, chains end in different places, so several pairs start from the same plan, for fewer rounds.
 constexpr int kPairsWithSlowGpus = 3;
+constexpr std::size_t kRoundsWithSlowGpus = 4;
 // [round]: a plan whose value exceeds that of its rival by this factor before a round will hardly become the better
 // one. Measured with slow GPUs (tests/bench/slow_gpus_bench.cc): four rounds shorten a step by at most 28 %, and of the
 // plans that became the better one, the last was 5.2 % behind after the first round and 1 % after the second.
-constexpr std::array<double, kRounds> kHopeless{1.4, 1.12, 1.04, 1.02};
-constexpr Annealing::Effort kEffortOfRound{.passes = kAnnealingPasses / kRounds, .proposals = 2'500};
+constexpr std::array kHopeless{1.4, 1.12, 1.04, 1.02, 1.02};
+constexpr Annealing::Effort kEffortOfRound{.passes = 75'000, .proposals = 2'500};
 
 }  // namespace
 
@@ -107,14 +109,16 @@ void join(Pair& pair, const PlanOrder& order) {
 
 PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
                        PlanCandidate best, const Comparison& comparison) {
-  const int count = has_slow_gpus(problem.cluster) ? kPairsWithSlowGpus : 1;
+  const bool has_slow = has_slow_gpus(problem.cluster);
+  const int count = has_slow ? kPairsWithSlowGpus : 1;
+  const std::size_t rounds = has_slow ? kRoundsWithSlowGpus : kHopeless.size();
   std::vector<Pair> pairs;
   for (int pair = 0; pair < count; ++pair) {
     const auto seed = static_cast<std::uint64_t>(2 * pair + 1);
     pairs.push_back({Annealing(problem, goals, best, {.seed = seed, .changes = 1}),
                      Annealing(problem, goals, best, {.seed = seed + 1, .changes = 16}), best});
   }
-  for (const double hopeless : kHopeless) {
+  for (const double hopeless : std::span(kHopeless).first(rounds)) {
     if (limits.is_over() || best.score.value > comparison.rival * hopeless) break;
     run_round(pairs, limits);
     for (Pair& pair : pairs) {

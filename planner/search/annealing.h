@@ -53,8 +53,8 @@ class Annealing {
   double current_estimate_ = 0;  // the goal's value of the current plan, by its fast estimate
 };
 
-// The passes that annealed() may simulate in each of its chains.
-inline constexpr long kAnnealingPasses = 300'000;
+// Plans with more passes of microbatches through stages are not annealed: a chain would simulate too few of them.
+inline constexpr long kMostAnnealedPasses = 300'000;
 
 // How annealed() compares plans.
 struct Comparison {

@@ -31,12 +31,12 @@ std::vector<PlanCandidate> Finalists::sorted(const ParetoFront& front, const Goa
   return sorted;
 }
 
-std::vector<CandidatesOfSizes> by_tensor_parallel_sizes(std::vector<PlanCandidate> candidates) {
-  std::vector<CandidatesOfSizes> groups;
+std::vector<CandidatesOfOutline> by_outline(std::vector<PlanCandidate> candidates) {
+  std::vector<CandidatesOfOutline> groups;
   for (PlanCandidate& candidate : candidates) {
-    const TensorParallelSizes sizes = tensor_parallel_sizes(candidate.plan.stages);
-    auto found = std::ranges::find(groups, sizes, &CandidatesOfSizes::first);
-    if (found == groups.end()) found = groups.insert(groups.end(), {sizes, {}});
+    const Outline outline = outline_of(candidate.plan);
+    auto found = std::ranges::find(groups, outline, &CandidatesOfOutline::first);
+    if (found == groups.end()) found = groups.insert(groups.end(), {outline, {}});
     found->second.push_back(std::move(candidate));
   }
   return groups;

@@ -2,6 +2,7 @@
 // approximate how unequal replicas slow each other down.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -31,8 +32,16 @@ class Finalists {
   std::map<Shape, PlanCandidate> best_;
 };
 
-// Groups candidates by their tensor-parallel sizes, in the order of the first candidate of each group.
-using CandidatesOfSizes = std::pair<TensorParallelSizes, std::vector<PlanCandidate>>;
-std::vector<CandidatesOfSizes> by_tensor_parallel_sizes(std::vector<PlanCandidate> candidates);
+// Local search and random changes rarely lead from one outline to another.
+struct Outline {
+  TensorParallelSizes sizes;
+  std::size_t stages = 0;
+  friend bool operator==(const Outline&, const Outline&) = default;
+};
+inline Outline outline_of(const GroupedPlan& plan) { return {tensor_parallel_sizes(plan.stages), plan.stages.size()}; }
+
+// Groups candidates by their outlines, in the order of the first candidate of each group.
+using CandidatesOfOutline = std::pair<Outline, std::vector<PlanCandidate>>;
+std::vector<CandidatesOfOutline> by_outline(std::vector<PlanCandidate> candidates);
 
 }  // namespace sailor

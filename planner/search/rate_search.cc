@@ -60,6 +60,7 @@ class RateSearch {
     for (int i = 1; i <= kRatesOfRound; ++i) rates.push_back(least * std::pow(factor, i));
     search_at(rates);
     approach(factor);
+    improve_at_its_price();
     search_.polish(space_);
   }
 
@@ -76,6 +77,16 @@ class RateSearch {
       search_at(rates);
       if (!(best_feasible()->score < before)) return;
     }
+  }
+
+  // Improves the best plan without the limits. If it hardly keeps them, they reject nearly all steps from it.
+  void improve_at_its_price() {
+    const double rate = cost_per_hour(best_feasible()->estimate).value();
+    Search at_price(search_.problem(), search_.limits(), nullptr,
+                    goals_of(Goal::Figure::kTime, rate * (1 + kSlightly)));
+    at_price.add_answers_of(search_);
+    at_price.polish(space_);
+    search_.add_answers_of(at_price);
   }
 
   [[nodiscard]] const PlanCandidate* best_feasible() const {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "core/model/sort_unique.h"
 #include "planner/problem/run_both.h"
@@ -376,7 +377,7 @@ void Search::anneal_best(double rival) {
   PlanCandidate best = best_.value();
   for (const PlanCandidate& start : refined_) {
     const double value = best.score.value;
-    if (passes_of(start.plan) > kAnnealingPasses || start.score.value > value * breadth_.refined_slack) continue;
+    if (passes_of(start.plan) > kMostAnnealedPasses || start.score.value > value * breadth_.slack_of_sizes) continue;
     if (!annealed_.add(start.plan)) continue;
     const double to_beat = start.plan == best.plan ? rival : std::min(rival, value);
     PlanCandidate next = annealed(problem_, goals_, limits_, start, {order_, to_beat});
@@ -408,7 +409,7 @@ void Search::search_among_equals(PlanSpace space, long most_passes) {
   if (order_.is_better(*best_of_equals_, *best_)) best_ = best_of_equals_;
 }
 
-// Refines the best plan, and those of other tensor-parallel sizes that are not far behind.
+// Refines the best plan, and those of other outlines that are not far behind.
 void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas) {
   simulations_.set_budget(most_passes);
   std::vector<PlanCandidate> finalists = finalists_.sorted(front_, goals_.fast);
@@ -418,11 +419,13 @@ void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional
     });
   }
   std::vector<PlanCandidate> bests;
-  double most = kNoIncumbent;
-  for (auto& [sizes, candidates] : by_tensor_parallel_sizes(std::move(finalists))) {
-    auto best = simulations_.best_below(most, std::move(candidates));
+  double value = kNoIncumbent;
+  std::set<TensorParallelSizes> simulated_sizes;
+  for (auto& [outline, candidates] : by_outline(std::move(finalists))) {
+    const bool has_new_sizes = simulated_sizes.insert(outline.sizes).second;
+    auto best = simulations_.best_below(value * breadth_.slack(has_new_sizes), std::move(candidates));
     if (!best) continue;
-    most = std::min(most, value_to_beat(best->score) * breadth_.refined_slack);
+    value = std::min(value, value_to_beat(best->score));
     bests.push_back(*std::move(best));
   }
   if (bests.empty()) return;
@@ -430,8 +433,10 @@ void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional
   best_ = bests.front();
   refined_.clear();
   if (!best_->score.is_feasible()) return;
+  std::set<TensorParallelSizes> refined_sizes;
   for (PlanCandidate& each : bests) {
-    if (value_to_beat(each.score) > most) break;
+    const bool has_new_sizes = refined_sizes.insert(tensor_parallel_sizes(each.plan.stages)).second;
+    if (value_to_beat(each.score) > value * breadth_.slack(has_new_sizes)) continue;
     refined_.push_back(simulations_.is_over() ? std::move(each) : refined(std::move(each), space));
   }
   order_.sort_best_first(refined_);
@@ -472,7 +477,7 @@ std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of,
 
 bool Search::is_worth_annealing() const {
   return best_ && best_->score.is_feasible() && problem_.most_gpus() > kFewGpus &&
-         passes_of(best_->plan) <= kAnnealingPasses;
+         passes_of(best_->plan) <= kMostAnnealedPasses;
 }
 
 // Runs a local search as climb() does, but with simulations instead of fast estimates.

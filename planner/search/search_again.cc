@@ -31,29 +31,6 @@ Pools used_pools(const Search& search) {
   return used;
 }
 
-int gpus_of_region(const Region& region, const PlanningProblem& problem) {
-  int gpus = 0;
-  for (const Pool& pool : problem.cluster.pools) gpus += pool.region == region ? pool.free_gpus() : 0;
-  return gpus;
-}
-
-// Sorts the pools by what they are. Only pools that do not differ keep the order of their names.
-Pools in_order_of_facts(Pools pools, const PlanningProblem& problem) {
-  std::ranges::stable_sort(pools, {}, [&](int index) {
-    const Pool& pool = problem.pool(index);
-    return std::tuple(pool.key.gpu_class(), pool.key.provisioning, pool.price_per_gpu, pool.nodes,
-                      gpus_of_region(pool.region, problem));
-  });
-  return pools;
-}
-
-// Returns an order that is not that of the names.
-Pools other_order(const Pools& by_name, const PlanningProblem& problem) {
-  Pools other = in_order_of_facts(by_name, problem);
-  if (other == by_name) std::ranges::reverse(other);
-  return other;
-}
-
 bool has_pools_of_equal_type(const PlanningProblem& problem) {
   std::set<GpuClass> types;
   return std::ranges::any_of(problem.cluster.pools,
@@ -99,6 +76,21 @@ Pools with_others(Pools used, const PlanningProblem& problem) {
 
 }  // namespace
 
+ClusterState in_order_of_facts(ClusterState cluster) {
+  const ClusterState given = cluster;
+  const auto gpus_of = [&](const auto& is_one_of_them) {
+    int gpus = 0;
+    for (const Pool& pool : given.pools) gpus += is_one_of_them(pool) ? pool.free_gpus() : 0;
+    return gpus;
+  };
+  std::ranges::stable_sort(cluster.pools, {}, [&](const Pool& pool) {
+    const int of_zone = gpus_of([&](const Pool& other) { return other.key.zone == pool.key.zone; });
+    const int of_region = gpus_of([&](const Pool& other) { return other.region == pool.region; });
+    return std::tuple(pool.key.gpu_class(), pool.key.provisioning, pool.price_per_gpu, pool.nodes, of_zone, of_region);
+  });
+  return cluster;
+}
+
 // Parts of the problem are searched only if their search is wide (breadth.h). A narrow search of a part would take as
 // long as that of the whole and rarely find a better plan.
 void search_again(const Search& search, const SearchWithPools& search_with_pools) {
@@ -108,12 +100,16 @@ void search_again(const Search& search, const SearchWithPools& search_with_pools
   };
   if (problem.pools() == 1 || problem.most_gpus() <= kFewGpus || has_slow_gpus(problem.cluster) || is_done()) return;
   std::set<Pools> searched{all_pools(problem)};
-  if (is_worth_another_order(search)) search_with_pools(other_order(all_pools(problem), problem));
+  if (is_worth_another_order(search)) {
+    Pools reverse = all_pools(problem);
+    std::ranges::reverse(reverse);
+    search_with_pools(reverse);
+  }
   for (int parts = 0; parts < kMostParts && !is_done(); ++parts) {
     Pools pools = used_pools(search);
     if (most_gpus_of(pools, problem) > kGpusOfWide) return;
     if (parts == 0 && problem.most_gpus() > kGpusOfWide) pools = with_others(std::move(pools), problem);
-    if (searched.insert(pools).second) search_with_pools(in_order_of_facts(std::move(pools), problem));
+    if (searched.insert(pools).second) search_with_pools(pools);
   }
 }
 

@@ -133,12 +133,12 @@ class PlanQuality(ProgramTest):
     def cluster_of(self, pools):
         return self.write("pools.yaml", "---\n".join(gpu_pool(f"pool-{i}", *pool, 2) for i, pool in enumerate(pools)))
 
-    def test_the_names_of_zones_change_no_plan_much(self):
+    def test_the_names_of_zones_change_no_plan(self):
         pools = [("a", "nvidia-l4", 8, 1), ("b", "nvidia-tesla-v100", 8, 2), ("b", "nvidia-tesla-a100", 4, 1)]
         job = self.write("opt.yaml", OPT.format(model="opt-1.3b", batch=128))
         seconds = [self.seconds(job, self.cluster_of([(f"us-central1-{zones[zone]}", *rest) for zone, *rest in pools]))
                    for zones in ({"a": "a", "b": "b"}, {"a": "b", "b": "a"})]
-        self.assertLessEqual(max(seconds), 1.05 * min(seconds))
+        self.assertEqual(*seconds)
 
 
 if __name__ == "__main__":

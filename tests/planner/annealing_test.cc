@@ -10,6 +10,7 @@
 
 #include "core/manifest/files.h"
 #include "planner/planner.h"
+#include "planner/search/finalists.h"
 #include "planner/search/search.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
@@ -100,6 +101,27 @@ TEST(Search, AnnealsNoPlanThatAnotherSearchHasAnnealed) {
   EXPECT_GT(other.best()->score.value, first.best()->score.value);
 }
 
+// The layers are divided among stages of one GPU each.
+PlanCandidate a_candidate(int stages, int tensor_parallel, double value) {
+  PlanCandidate candidate{.score = {.value = value}};
+  for (int i = 0; i < stages; ++i) {
+    candidate.plan.stages.push_back({.layers = {i, i + 1}, .groups = {}});
+    candidate.plan.stages.back().add({.pool = 0, .tensor_parallel = tensor_parallel, .microbatches = 8, .count = 1});
+  }
+  return candidate;
+}
+
+TEST(Outline, TellsNumbersOfStagesAndTensorParallelSizesApart) {
+  const auto groups =
+      by_outline({a_candidate(4, 1, 1.0), a_candidate(4, 2, 1.1), a_candidate(4, 1, 1.2), a_candidate(2, 1, 1.3)});
+  std::vector<std::vector<double>> values;
+  for (const auto& [outline, candidates] : groups) {
+    values.emplace_back();
+    for (const PlanCandidate& each : candidates) values.back().push_back(each.score.value);
+  }
+  EXPECT_EQ(values, (std::vector<std::vector<double>>{{1.0, 1.2}, {1.1}, {1.3}}));
+}
+
 GroupedPlan a_plan_on(std::initializer_list<int> pools) {
   GroupedPlan plan{.microbatch_size = 1, .microbatches = 8, .stages = {{.layers = {0, 8}, .groups = {}}}};
   for (const int pool : pools) plan.stages[0].add({.pool = pool, .microbatches = 4, .count = 1});
@@ -176,6 +198,33 @@ TEST(FastEstimates, AreNearerToTheSimulationThanThoseOfTheEstimatorNearGoodPlans
     draft = ++samples % 20 == 0 ? start : next;
   }
   EXPECT_LT(std::sqrt(error), std::sqrt(plain_error) * 0.8) << "plain " << std::sqrt(plain_error / 200);
+}
+
+// Random changes of a plan, with cutoffs just above and just below the time and the cost of each.
+TEST_F(Annealed, AFastEstimateIsMadeExactlyOfPlansBelowTheCutoff) {
+  RandomNumbers random(1);
+  const Draft first = start().draft;
+  for (int samples = 0; samples < 300;) {
+    Draft draft = first;
+    bool is_changed = true;
+    for (int i = 0; i < 3 && is_changed; ++i) is_changed = change_randomly(draft, problem_, random);
+    if (!is_changed) continue;
+    const auto plan = partitioned(draft, problem_, PlanSpace::kFlow);
+    if (!plan) continue;
+    ++samples;
+    const EstimateSummary whole = problem_.estimator->fast_estimate_below({}, *plan).value();
+    const auto below = [&](const Cutoff& cutoff) { return problem_.estimator->fast_estimate_below(cutoff, *plan); };
+    for (const double factor : {0.7, 0.99, 1.0}) {
+      EXPECT_FALSE(below({.iteration = whole.iteration * factor}));
+      EXPECT_FALSE(below({.cost = whole.cost * factor}));
+    }
+    for (const Cutoff& cutoff :
+         {Cutoff{.iteration = whole.iteration * 1.000001}, Cutoff{.cost = whole.cost * 1.000001}}) {
+      ASSERT_TRUE(below(cutoff));
+      EXPECT_EQ(below(cutoff)->iteration, whole.iteration);
+      EXPECT_EQ(below(cutoff)->cost, whole.cost);
+    }
+  }
 }
 
 TEST_F(Annealed, TheEstimateOfAnEvenPlanIsNotCorrected) {

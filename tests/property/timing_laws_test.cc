@@ -210,6 +210,26 @@ TEST(TimingLaws, TheBeginningOfALongStepTellsItsLengthWithin1PercentInTheMean) {
 
 Case a_case(std::uint64_t seed) { return CaseMaker(seed, kShapes[seed % 4], kLinks[seed % 3], seed % 2 == 0).make(); }
 
+TEST(TimingLaws, ALimitEndsTheFastTimingOnlyOfStepsThatReachIt) {
+  int reached = 0;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    const Case one = a_case(seed);
+    const std::vector<StageTiming> stages = grouped(one);
+    const int microbatches = one.plan.microbatches();
+    const double seconds = fast_step_time(stages, microbatches);
+    for (const double factor : {0.5, 0.9, 0.99, 0.999999}) {
+      const double limited = fast_step_time(stages, microbatches, factor * seconds);
+      EXPECT_GE(limited, factor * seconds) << "seed " << seed << ", " << factor << " of the time";
+      reached += limited < seconds ? 1 : 0;
+    }
+    for (const double factor : {1.000001, 1.1, 2.0, 1e300}) {
+      EXPECT_EQ(fast_step_time(stages, microbatches, factor * seconds), seconds)
+          << "seed " << seed << ", " << factor << " of the time";
+    }
+  }
+  EXPECT_GT(reached, 300);  // these were ended
+}
+
 // Both differ only if a message waits for a buffer at its receiver, because the lists do not contain that wait.
 TEST(TimingLaws, TheStepTakesAsLongAsItsScheduleSays) {
   double sum = 0;
