@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -77,16 +78,15 @@ Pools with_others(Pools used, const PlanningProblem& problem) {
 }  // namespace
 
 ClusterState in_order_of_facts(ClusterState cluster) {
-  const ClusterState given = cluster;
-  const auto gpus_of = [&](const auto& is_one_of_them) {
-    int gpus = 0;
-    for (const Pool& pool : given.pools) gpus += is_one_of_them(pool) ? pool.free_gpus() : 0;
-    return gpus;
-  };
+  std::map<Zone, int> gpus_of_zone;
+  std::map<Region, int> gpus_of_region;
+  for (const Pool& pool : cluster.pools) {
+    gpus_of_zone[pool.key.zone] += pool.free_gpus();
+    gpus_of_region[pool.region] += pool.free_gpus();
+  }
   std::ranges::stable_sort(cluster.pools, {}, [&](const Pool& pool) {
-    const int of_zone = gpus_of([&](const Pool& other) { return other.key.zone == pool.key.zone; });
-    const int of_region = gpus_of([&](const Pool& other) { return other.region == pool.region; });
-    return std::tuple(pool.key.gpu_class(), pool.key.provisioning, pool.price_per_gpu, pool.nodes, of_zone, of_region);
+    return std::tuple(pool.key.gpu_class(), pool.key.provisioning, pool.price_per_gpu, pool.nodes,
+                      gpus_of_zone.at(pool.key.zone), gpus_of_region.at(pool.region));
   });
   return cluster;
 }

@@ -1,7 +1,7 @@
 // search_again(): further searches after that with all pools. Local search starts from few plans, and which plans these
-// are depends on facts that should not matter: a pool that no good plan uses, or the order of the pools, which is that
-// of their names. So the search runs again with the pools in another order, and with only those that the best plan
-// uses. It keeps the best answer, so no answer becomes worse.
+// are depends on facts that should not matter: a pool that no good plan uses, or the order of the pools. So the search
+// runs again with the pools in the opposite order, and with only those that the best plan uses. It keeps the best
+// answer, so no answer becomes worse.
 #pragma once
 
 #include <functional>
