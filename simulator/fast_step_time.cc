@@ -103,13 +103,9 @@ std::vector<Nanoseconds> deadlines_within(double end, std::span<const StageTimin
   if (!(end < kNoDeadline)) return {};
   std::vector<Nanoseconds> deadlines;
   deadlines.reserve(stages.size());
-  for (std::size_t i = 0; i < stages.size(); ++i) {
+  for (const StageTiming& stage : stages) {
     deadlines.emplace_back(nanoseconds(end) + 2 * std::ssize(stages));
-    double backward = std::numeric_limits<double>::infinity();
-    for (const GroupTiming& group : stages[i].groups) backward = std::min(backward, group.backward);
-    double message = stages[i].links.empty() ? 0 : std::numeric_limits<double>::infinity();
-    for (const LinkTiming& link : stages[i].links) message = std::min(message, link.latency + link.occupancy);
-    end -= backward + message;
+    end -= stage.fastest_backward() + stage.fastest_message();
   }
   return deadlines;
 }
@@ -135,9 +131,7 @@ double least_step_time(std::span<const StageTiming> stages) {
       longest = std::max(longest, before + group.microbatches * group.pass());
       fastest = std::min(fastest, group.pass());
     }
-    double link = stage.links.empty() ? 0 : std::numeric_limits<double>::infinity();
-    for (const LinkTiming& one : stage.links) link = std::min(link, one.latency + one.occupancy);
-    before += fastest + 2 * link;
+    before += fastest + 2 * stage.fastest_message();
   }
   return longest;
 }

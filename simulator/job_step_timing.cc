@@ -1,7 +1,6 @@
 // Simulates a plan of a job operation by operation: gives its times and links to the schedule and to step_timing.h.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "core/schedule/make_schedule.h"
@@ -146,9 +145,7 @@ std::vector<Nanoseconds> JobSimulation::deadlines(Seconds most, std::span<const 
         std::max(end.reduce / end.buckets, end.reduce - end.last_backward * (1 - 1.0 / end.buckets));
     const Seconds own = most - exposed - end.tied - end.update - end.gather;
     by.push_back(to_nanoseconds(std::min(own, above)));
-    double backward = std::numeric_limits<double>::infinity();
-    for (const GroupTiming& group : stages[i].groups) backward = std::min(backward, group.backward);
-    above = std::min(own, above) - Seconds(backward);
+    above = std::min(own, above) - Seconds(stages[i].fastest_backward());
   }
   return by;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sailor {
 namespace {
@@ -70,6 +71,18 @@ void add_links(StageTiming& stage, StageTiming& next, int microbatches) {
 }
 
 }  // namespace
+
+double StageTiming::fastest_backward() const {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const GroupTiming& group : groups) fastest = std::min(fastest, group.backward);
+  return fastest;
+}
+
+double StageTiming::fastest_message() const {
+  double fastest = links.empty() ? 0 : std::numeric_limits<double>::infinity();
+  for (const LinkTiming& each : links) fastest = std::min(fastest, each.latency + each.occupancy);
+  return fastest;
+}
 
 bool has_equal_shares(std::span<const StageTiming> stages) {
   const int share = stages.front().groups.front().microbatches;

@@ -38,6 +38,9 @@ struct StageTiming {
   double unevenness = 0;  // the mean pass if a neighbouring stage has other shares of microbatches, else 0
 
   [[nodiscard]] double pass() const { return forward + backward; }
+  // The least time of a backward pass of any replica, and of a message to the next stage (0 in the last stage).
+  [[nodiscard]] double fastest_backward() const;
+  [[nodiscard]] double fastest_message() const;
 };
 
 // Computes the means of the stages, and GroupTiming::occupancy, from the groups and `links`.
