@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -92,6 +94,20 @@ ClusterState usable_part(const JobSpec& job, const ClusterState& cluster) {
            usable.accelerators.find(pool.key.accelerator) == nullptr;
   });
   return usable;
+}
+
+ClusterState in_order_of_facts(ClusterState cluster) {
+  std::map<Zone, int> gpus_of_zone;
+  std::map<Region, int> gpus_of_region;
+  for (const Pool& pool : cluster.pools) {
+    gpus_of_zone[pool.key.zone] += pool.free_gpus();
+    gpus_of_region[pool.region] += pool.free_gpus();
+  }
+  std::ranges::stable_sort(cluster.pools, {}, [&](const Pool& pool) {
+    return std::tuple(pool.key.gpu_class(), pool.key.provisioning, pool.price_per_gpu, pool.nodes,
+                      gpus_of_zone.at(pool.key.zone), gpus_of_region.at(pool.region));
+  });
+  return cluster;
 }
 
 bool has_slow_gpus(const ClusterState& cluster) {

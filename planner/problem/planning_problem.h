@@ -49,6 +49,9 @@ struct PlanningProblem {
 // unknown. In pools that are used by whole nodes only, leaves out nodes that are partly used.
 ClusterState usable_part(const JobSpec& job, const ClusterState& cluster);
 
+// Sorts the pools by what they are, so that their names do not matter. Pools that do not differ keep their order.
+ClusterState in_order_of_facts(ClusterState cluster);
+
 // Whether some GPUs are slower than others of their node or type, or a node has GPUs that cannot be used. Good plans
 // are then hard to find, because a few groups differ from all others.
 bool has_slow_gpus(const ClusterState& cluster);

@@ -20,7 +20,8 @@ constexpr int kPairsWithSlowGpus = 3;
 constexpr std::size_t kRoundsWithSlowGpus = 4;
 // [round]: a plan whose value exceeds that of its rival by this factor before a round will hardly become the better
 // one. Measured with slow GPUs (tests/bench/slow_gpus_bench.cc): four rounds shorten a step by at most 28 %, and of the
-// plans that became the better one, the last was 5.2 % behind after the first round and 1 % after the second.
+// plans that became the better one, the last was 5.2 % behind after the first round and 1 % after the second. The fifth
+// round has the factor of the fourth.
 constexpr std::array kHopeless{1.4, 1.12, 1.04, 1.02, 1.02};
 constexpr Annealing::Effort kEffortOfRound{.passes = 75'000, .proposals = 2'500};
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <set>
-#include <tuple>
 #include <vector>
 
 namespace sailor {
@@ -76,20 +74,6 @@ Pools with_others(Pools used, const PlanningProblem& problem) {
 }
 
 }  // namespace
-
-ClusterState in_order_of_facts(ClusterState cluster) {
-  std::map<Zone, int> gpus_of_zone;
-  std::map<Region, int> gpus_of_region;
-  for (const Pool& pool : cluster.pools) {
-    gpus_of_zone[pool.key.zone] += pool.free_gpus();
-    gpus_of_region[pool.region] += pool.free_gpus();
-  }
-  std::ranges::stable_sort(cluster.pools, {}, [&](const Pool& pool) {
-    return std::tuple(pool.key.gpu_class(), pool.key.provisioning, pool.price_per_gpu, pool.nodes,
-                      gpus_of_zone.at(pool.key.zone), gpus_of_region.at(pool.region));
-  });
-  return cluster;
-}
 
 // Parts of the problem are searched only if their search is wide (breadth.h). A narrow search of a part would take as
 // long as that of the whole and rarely find a better plan.

@@ -11,9 +11,6 @@
 
 namespace sailor {
 
-// Sorts the pools by what they are, so that their names do not matter. Pools that do not differ keep their order.
-ClusterState in_order_of_facts(ClusterState cluster);
-
 // Searches with these pools only, in this order, and adds the answers to those of the first search.
 using SearchWithPools = std::function<void(std::span<const int> pools)>;
 
