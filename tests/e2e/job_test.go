@@ -158,8 +158,8 @@ func trains(job trainingjob.Job, generation int64) bool {
 	return status.Plan.Generation > generation && job.Is("Running") && !job.Is("Rescaling") && status.Progress.Step > 3
 }
 
-// mustHaveKeptItsPlan fails the test with the changes of plan that were made since a state of the job, if there are any, a lost step
-// or a restart.
+// mustHaveKeptItsPlan fails the test if the job has changed its plan, lost a step or restarted since it was as `before`. The failure lists
+// the changes of plan.
 func (w *world) mustHaveKeptItsPlan(before, after trainingjob.Job) {
 	w.t.Helper()
 	from, now := before.Status.Plan.Generation, after.Status

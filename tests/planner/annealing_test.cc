@@ -101,7 +101,7 @@ TEST(Search, AnnealsNoPlanThatAnotherSearchHasAnnealed) {
   EXPECT_GT(other.best()->score.value, first.best()->score.value);
 }
 
-// The layers are divided among stages of one GPU each.
+// Each stage has one layer and one replica.
 PlanCandidate a_candidate(int stages, int tensor_parallel, double value) {
   PlanCandidate candidate{.score = {.value = value}};
   for (int i = 0; i < stages; ++i) {
