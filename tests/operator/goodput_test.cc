@@ -62,7 +62,7 @@ TEST_F(Goodput, StepsNeverCountForMoreTimeThanHasPassed) {
   EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 40);
 }
 
-TEST_F(Goodput, StandstillIsNotUseful) {
+TEST_F(Goodput, DowntimeIsNotUseful) {
   const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
   comes_to(first + 10, 2.0, std::chrono::seconds(20));
   comes_to(first + 10, 2.0, std::chrono::seconds(36));  // nobody computes a step

@@ -212,7 +212,7 @@ TEST(Replay, APauseIsNotCutShortByAnother) {
   EXPECT_EQ(report.training(), Seconds(60));
 }
 
-TEST(Replay, AJobWithoutAPlanIsParkedWithItsState) {
+TEST(Replay, AJobWithoutAPlanWaitsWithTheStateThatANodeWasLeftToSave) {
   JobSpec job = a_long_job();
   job.resources.min_gpus = 2;
   const auto survives = replayed(job, trace_of({4, 1, 4}), ReplayPolicy::kLive, at_once());

@@ -5,7 +5,7 @@
 namespace sailor::trainer {
 namespace {
 
-TEST(StepDurations, StandstillInAStepDoesNotCountAsUsualTime) {
+TEST(StepDurations, DowntimeInAStepDoesNotCountAsUsualTime) {
   StepDurations durations;
   EXPECT_EQ(durations.median(), 0);
   for (int step = 0; step < 9; ++step) durations.add(1.0);
