@@ -86,13 +86,12 @@ std::optional<Seconds> optional_seconds(JsonReader& reader, std::string_view key
   return Seconds(static_cast<double>(*seconds));
 }
 
-// A sequence must not be longer than the model's learned positions, of which OPT reserves the first rows.
 void check_sequence_length(JsonReader& reader, const JobSpec& job) {
-  const int reserved = job.model.first_position();
-  if (job.model.max_positions == 0 || job.training.sequence_length + reserved <= job.model.max_positions) return;
+  const auto longest = job.model.longest_sequence();
+  if (!longest || job.training.sequence_length <= *longest) return;
   reader.record("training.sequenceLength",
                 fmt::format("{} exceeds the {} positions of model {}; shorten the sequences or choose another model",
-                            job.training.sequence_length, job.model.max_positions - reserved, job.model.name));
+                            job.training.sequence_length, *longest, job.model.name));
 }
 
 void check_vocabulary(JsonReader& reader, const JobSpec& job) {

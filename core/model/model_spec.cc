@@ -125,9 +125,9 @@ Result<ModelSpec> validated(ModelSpec spec) {
     return invalid(spec, fmt::format("kvHeads {} does not divide heads {}", spec.kv_heads, spec.heads));
   }
   const bool is_rotary = spec.family == ModelFamily::kLlama;
-  if (!is_rotary && spec.max_positions < 1) {
-    return invalid(spec, fmt::format("family {} has learned positions; set maxPositions to the longest sequence",
-                                     to_string(spec.family)));
+  if (!is_rotary && spec.longest_sequence().value_or(0) < 1) {
+    return invalid(spec, fmt::format("maxPositions is {}; family {} has learned positions, so it must be at least {}",
+                                     spec.max_positions, to_string(spec.family), spec.first_position() + 1));
   }
   if (is_rotary && spec.head_size() % 2 != 0) {
     return invalid(spec, fmt::format("rotary positions need an even head size, not {}", spec.head_size()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,11 @@ struct ModelSpec {
   [[nodiscard]] int first_position() const {
     return family == ModelFamily::kOpt ? 2 : 0;
   }  // row of the position embedding for the first token
+  // The most tokens of a sequence: each takes a row of the position embedding. Nothing with rotary positions, which
+  // have no limit.
+  [[nodiscard]] std::optional<int> longest_sequence() const {
+    return max_positions == 0 ? std::nullopt : std::optional(max_positions - first_position());
+  }
   // Returns whether attention is scaled by 1 / sqrt(head size).
   [[nodiscard]] bool scales_attention() const { return family != ModelFamily::kGptNeo; }
   // Returns whether the layer's attention is limited to local_window. Layer 2 is block 1.

@@ -259,11 +259,10 @@ std::vector<LayerMemory> measure_memory(const MeasureRequest& request, ProfilePo
 }  // namespace
 
 Result<void> check_sizes(const MeasureRequest& request) {
-  const int longest = request.model.max_positions - request.model.first_position();
-  if (request.model.max_positions > 0 && request.sequence_length > longest) {
+  if (const auto longest = request.model.longest_sequence(); longest && request.sequence_length > *longest) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("a sequence of {} tokens is longer than the {} positions of model {}; measure shorter ones",
-                            request.sequence_length, longest, request.model.name));
+                            request.sequence_length, *longest, request.model.name));
   }
   const int most = max_tensor_parallel(request.model);
   for (const int tensor_parallel : request.tensor_parallel_sizes) {

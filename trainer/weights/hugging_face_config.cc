@@ -145,7 +145,7 @@ Json shape_of(const ModelSpec& spec) {
               {"hidden_size", spec.hidden_size},
               {"num_attention_heads", spec.heads},
               {"ffn_dim", spec.ffn_size},
-              {"max_position_embeddings", spec.max_positions - spec.first_position()},
+              {"max_position_embeddings", *spec.longest_sequence()},
               {"word_embed_proj_dim", spec.embedding_size > 0 ? spec.embedding_size : spec.hidden_size},
               {"do_layer_norm_before", !spec.post_norm}};
     case ModelFamily::kGptNeo:

@@ -46,6 +46,25 @@ TEST(ModelSpec, EverySecondBlockIsLocalStartingWithTheSecond) {
   EXPECT_FALSE(find_model("gpt2").value().is_local(2));
 }
 
+TEST(ModelSpec, TheLongestSequenceLeavesOutTheReservedPositionsAndHasNoLimitWithRotaryOnes) {
+  EXPECT_EQ(find_model("gpt2").value().longest_sequence(), 1024);
+  EXPECT_EQ(find_model("opt-125m").value().longest_sequence(), 2048) << "OPT has 2050 rows and reserves two";
+  EXPECT_EQ(find_model("llama-3-8b").value().longest_sequence(), std::nullopt);
+}
+
+TEST(ModelSpec, AModelWhosePositionsAreAllReservedIsRefused) {
+  ModelSpec model = find_model("opt-125m").value();
+  model.max_positions = 2;
+  const auto checked = validated(model);
+  ASSERT_FALSE(checked.has_value());
+  EXPECT_NE(
+      checked.error().message.find("maxPositions is 2; family opt has learned positions, so it must be at least 3"),
+      std::string::npos)
+      << checked.error().message;
+  model.max_positions = 3;
+  EXPECT_TRUE(validated(model).has_value());
+}
+
 TEST(ModelCatalog, AnErrorAboutAnUnknownNameListsTheKnownOnes) {
   const auto found = find_model("gpt-5");
   ASSERT_FALSE(found.has_value());

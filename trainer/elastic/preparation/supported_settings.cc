@@ -7,8 +7,6 @@
 namespace sailor::trainer {
 namespace {
 
-int longest_sequence(const ModelSpec& model) { return model.max_positions - model.first_position(); }
-
 tl::unexpected<Error> refuse(std::string message) { return fail(ErrorCode::kInvalidArgument, std::move(message)); }
 
 Result<void> check_tensor_parallel(const ModelSpec& model, const Plan& plan) {
@@ -30,11 +28,11 @@ Result<void> check_tensor_parallel(const ModelSpec& model, const Plan& plan) {
 Result<void> check_supported(const Assignment& assignment) {
   const ModelSpec& model = assignment.model;
   const TrainingSpec& training = assignment.training;
-  if (model.max_positions > 0 && training.sequence_length > longest_sequence(model)) {
+  if (const auto longest = model.longest_sequence(); longest && training.sequence_length > *longest) {
     return refuse(
         fmt::format("training.sequenceLength {} is longer than the {} positions of model {}; lower it or raise "
                     "maxPositions",
-                    training.sequence_length, longest_sequence(model), model.name));
+                    training.sequence_length, *longest, model.name));
   }
   if (training.evaluation && !assignment.data.validation) {
     return refuse("training.evaluation: there is no data.validation to evaluate on; name its path or a fraction");
