@@ -68,7 +68,7 @@ class CostTables {
   }
 
  private:
-  [[nodiscard]] double per_hour(Dollars cost) const { return cost.value() * 3600 / view_.estimate.iteration.value(); }
+  [[nodiscard]] double per_hour(Dollars cost) const { return (cost / view_.estimate.iteration).value(); }
   [[nodiscard]] std::string share(Dollars cost) const {
     const Dollars all = view_.estimate.cost_per_iteration();
     return all > Dollars(0) ? percent(cost / all) : "";

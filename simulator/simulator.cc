@@ -49,7 +49,7 @@ Estimate described(const SimulationResult& result, const JobSpec& job, const Pla
                     .violations = {},
                     .notes = {}};
   for (const StageMemory& stage : result.memory) estimate.memory.push_back(stage.use);
-  estimate.cost_per_hour = DollarsPerHour(estimate.cost_per_iteration().value() * 3600 / result.iteration.value());
+  estimate.cost_per_hour = estimate.cost_per_iteration() / result.iteration;
   estimate.tokens_per_second =
       static_cast<double>(job.training.global_batch_size) * job.training.sequence_length / result.iteration.value();
   return estimate;

@@ -13,7 +13,7 @@ bool exceeds(double figure, double limit) { return figure > limit * (1 + kRoundi
 
 std::optional<MissedLimit> missed_limit_of(const MaximizeThroughput& objective, Seconds iteration, Dollars cost) {
   const double per_iteration = cost.value();
-  const double per_hour = cost.value() * 3600 / iteration.value();
+  const double per_hour = (cost / iteration).value();
   const auto& most = objective.max_cost_per_iteration;
   if (most && exceeds(per_iteration, most->value())) return {{kCostPerIteration, per_iteration, most->value()}};
   const auto& hourly = objective.max_cost_per_hour;

@@ -48,6 +48,12 @@ constexpr BytesPerSecond operator/(Bytes amount, Seconds time) { return BytesPer
 constexpr Bytes operator*(BytesPerSecond rate, Seconds time) { return Bytes(rate.value() * time.value()); }
 constexpr Seconds operator/(Flops work, FlopsPerSecond rate) { return Seconds(work.value() / rate.value()); }
 constexpr Dollars operator*(DollarsPerHour rate, Seconds time) { return Dollars(rate.value() * time.value() / 3600); }
+constexpr DollarsPerHour operator/(Dollars amount, Seconds time) {
+  return DollarsPerHour(amount.value() * 3600 / time.value());
+}
+constexpr Seconds operator/(Dollars amount, DollarsPerHour rate) {
+  return Seconds(amount.value() * 3600 / rate.value());
+}
 constexpr Dollars operator*(DollarsPerByte price, Bytes amount) { return Dollars(price.value() * amount.value()); }
 
 constexpr Bytes gibibytes(double amount) { return Bytes(amount * 1024 * 1024 * 1024); }

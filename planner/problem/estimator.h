@@ -49,6 +49,7 @@ struct EstimateSummary {
   // job may lose, and plans are compared without it.
   double expected_loss = 0;
 
+  [[nodiscard]] DollarsPerHour cost_per_hour() const { return cost / iteration; }
   // The time and cost of an iteration that is not lost.
   [[nodiscard]] Seconds useful_iteration() const { return iteration * (1 + expected_loss); }
   [[nodiscard]] Dollars useful_cost() const { return cost * (1 + expected_loss); }
@@ -66,7 +67,7 @@ struct Cutoff {
   // this much.
   [[nodiscard]] Seconds iteration_with(DollarsPerHour gpus, Dollars traffic) const {
     if (gpus <= DollarsPerHour(0)) return iteration;
-    return std::min(iteration, Seconds((cost - traffic).value() * 3600 / gpus.value()));
+    return std::min(iteration, (cost - traffic) / gpus);
   }
 };
 

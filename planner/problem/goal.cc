@@ -76,16 +76,12 @@ Goal Goal::without_limits_of_iteration() const {
   return goal;
 }
 
-DollarsPerHour cost_per_hour(const EstimateSummary& estimate) {
-  return DollarsPerHour(estimate.cost.value() * 3600 / estimate.iteration.value());
-}
-
 double Goal::value_of(const EstimateSummary& estimate) const {
   return figure == Figure::kTime ? estimate.useful_iteration().value() : estimate.useful_cost().value();
 }
 
 Misses Goal::misses_of(const EstimateSummary& estimate, int gpus) const {
-  const double per_hour = relative_miss(cost_per_hour(estimate).value(), most_cost_per_hour.value());
+  const double per_hour = relative_miss(estimate.cost_per_hour().value(), most_cost_per_hour.value());
   const double cost = relative_miss(estimate.cost.value(), most_cost.value());
   const double useful_cost = relative_miss(estimate.useful_cost().value(), most_useful_cost.value());
   const double time = relative_miss(estimate.iteration.value(), longest.value());

@@ -73,6 +73,4 @@ struct Goal {
   [[nodiscard]] Cutoff cutoff_for(double value) const;
 };
 
-DollarsPerHour cost_per_hour(const EstimateSummary& estimate);
-
 }  // namespace sailor

@@ -117,7 +117,7 @@ void ExhaustiveSearch::complete_stage(int stages_left, LowerBound bound) {
 
 double ExhaustiveSearch::most_seconds() const {
   double most = cutoff_.iteration.value();
-  if (price_.value() > 0) most = std::min(most, cutoff_.cost.value() * 3600 / price_.value());
+  if (price_.value() > 0) most = std::min(most, (cutoff_.cost / price_).value());
   return most;
 }
 

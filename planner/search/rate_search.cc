@@ -40,7 +40,7 @@ class RateSearch {
   void search_faster_equals() {
     const PlanCandidate* best = best_feasible();
     if (goal_.figure != Goal::Figure::kCost || best == nullptr) return;
-    const double rate = cost_per_hour(best->estimate).value();
+    const double rate = best->estimate.cost_per_hour().value();
     std::vector<double> rates{0};
     if (rate > 0) rates = {1.5 * rate, 2 * rate, 3 * rate, 4 * rate, 6 * rate, 8 * rate};
     search_at(rates);
@@ -71,7 +71,7 @@ class RateSearch {
     const double towards = goal_.figure == Goal::Figure::kTime ? 1 : -1;
     for (int round = 0; round < kMostRounds; ++round) {
       const Score before = best_feasible()->score;
-      const double best = cost_per_hour(best_feasible()->estimate).value();
+      const double best = best_feasible()->estimate.cost_per_hour().value();
       std::vector<double> rates;
       for (int i = 1; i <= kRatesBetween; ++i) rates.push_back(best * std::pow(factor, towards * i / kRatesBetween));
       search_at(rates);
@@ -81,7 +81,7 @@ class RateSearch {
 
   // Improves the best plan without the limits. If it hardly keeps them, they reject nearly all steps from it.
   void improve_at_its_price() {
-    const double rate = cost_per_hour(best_feasible()->estimate).value();
+    const double rate = best_feasible()->estimate.cost_per_hour().value();
     Search at_price(search_.problem(), search_.limits(), nullptr,
                     goals_of(Goal::Figure::kTime, rate * (1 + kSlightly)));
     at_price.add_answers_of(search_);
@@ -106,8 +106,8 @@ class RateSearch {
         std::min(goal_.most_cost, goal_.figure == Goal::Figure::kCost ? best.cost : Dollars(Goal::kUnlimited));
     const Dollars least_cost = std::min(one_end.cost, other_end.cost);
     const Seconds shortest = std::min(one_end.iteration, other_end.iteration);
-    const double most = 3600 * (most_cost.value() / shortest.value());
-    return {std::max(3600 * (least_cost.value() / longest.value()), kLeastPart * most), most};
+    const double most = (most_cost / shortest).value();
+    return {std::max((least_cost / longest).value(), kLeastPart * most), most};
   }
 
   // The goals of a search for the best figure below this price per hour, without limits of an iteration.

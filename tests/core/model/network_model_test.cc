@@ -58,5 +58,10 @@ TEST(Units, AGigabyteAtHalfAGigabyteASecondTakesTwoSecondsAndTheLatency) {
   EXPECT_DOUBLE_EQ((DollarsPerHour(7.2) * Seconds(1)).value(), 0.002);
 }
 
+TEST(Units, DollarsOverSecondsAreAnHourlyPriceAndOverAPriceTheSecondsThatTheyBuy) {
+  EXPECT_DOUBLE_EQ((Dollars(0.002) / Seconds(1)).value(), 7.2);
+  EXPECT_DOUBLE_EQ((Dollars(0.002) / DollarsPerHour(7.2)).value(), 1);
+}
+
 }  // namespace
 }  // namespace sailor
