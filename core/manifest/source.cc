@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -41,8 +42,8 @@ bool is_one_of(const std::string& text, std::initializer_list<const char*> words
 // Reads a plain scalar as kubectl does: the boolean words of YAML 1.1 are booleans, including "Off".
 Json plain_scalar(const std::string& text) {
   if (text.empty() || text == "~" || is_one_of(text, {"null"})) return nullptr;
-  if (is_one_of(text, {"true", "yes", "on"})) return true;
-  if (is_one_of(text, {"false", "no", "off"})) return false;
+  if (is_one_of(text, {"true", "yes", "y", "on"})) return true;
+  if (is_one_of(text, {"false", "no", "n", "off"})) return false;
   if (const auto integer = number_in<std::int64_t>(text)) return *integer;
   const bool starts_like_number = std::isdigit(static_cast<unsigned char>(text.front())) != 0 || text.front() == '-' ||
                                   text.front() == '+' || text.front() == '.';
@@ -50,20 +51,18 @@ Json plain_scalar(const std::string& text) {
   return number ? Json(*number) : Json(text);
 }
 
+bool is_plain(const YAML::Node& node) { return node.Tag() == "?" || node.Tag().empty(); }
+
 class Converter {
  public:
   explicit Converter(SourceDocument& document) : document_(document) {}
 
   Json convert(const YAML::Node& node, const std::string& path, int depth) {
-    const int line = node.Mark().line + 1;
-    if (depth > kMaxDepth || ++nodes_ > kMaxNodes) {
-      throw ParseFailure{
-          line, fmt::format("the document is nested deeper than {} or has more than {} values", kMaxDepth, kMaxNodes)};
-    }
-    document_.lines.try_emplace(path, line);
+    count(node, depth);
+    document_.lines.insert_or_assign(path, line_of(node));
     switch (node.Type()) {
       case YAML::NodeType::Scalar:
-        return node.Tag() == "?" || node.Tag().empty() ? plain_scalar(node.Scalar()) : Json(node.Scalar());
+        return is_plain(node) ? plain_scalar(node.Scalar()) : Json(node.Scalar());
       case YAML::NodeType::Sequence:
         return convert_sequence(node, path, depth);
       case YAML::NodeType::Map:
@@ -74,6 +73,14 @@ class Converter {
   }
 
  private:
+  static int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+
+  void count(const YAML::Node& node, int depth) {
+    if (depth <= kMaxDepth && ++nodes_ <= kMaxNodes) return;
+    throw ParseFailure{line_of(node), fmt::format("the document is nested deeper than {} or has more than {} values",
+                                                  kMaxDepth, kMaxNodes)};
+  }
+
   Json convert_sequence(const YAML::Node& node, const std::string& path, int depth) {
     Json array = Json::array();
     for (const YAML::Node& element : node) {
@@ -84,18 +91,36 @@ class Converter {
 
   Json convert_map(const YAML::Node& node, const std::string& path, int depth) {
     Json object = Json::object();
+    std::set<std::string> keys;
     for (const auto& entry : node) {
-      const int line = entry.first.Mark().line + 1;
+      const int line = line_of(entry.first);
       if (!entry.first.IsScalar()) throw ParseFailure{line, "the name of a field must be text"};
       const std::string& key = entry.first.Scalar();
       const std::string field = path.empty() ? key : fmt::format("{}.{}", path, key);
-      if (object.contains(key)) {
+      if (key == "<<" && is_plain(entry.first)) {
+        merge(object, entry.second, path, depth + 1);
+        continue;
+      }
+      if (!keys.insert(key).second) {
         throw ParseFailure{line, fmt::format("{}: is set twice; keep one", field)};
       }
-      document_.lines.try_emplace(field, line);
       object[key] = convert(entry.second, field, depth + 1);
+      document_.lines.insert_or_assign(field, line);
     }
     return object;
+  }
+
+  // Sets the fields of another map, or of a list of maps of which the first wins, as kubectl does: they also replace
+  // fields that precede the key `<<`.
+  void merge(Json& object, const YAML::Node& from, const std::string& path, int depth) {
+    if (!from.IsSequence()) return merge_map(object, from, path, depth);
+    for (std::size_t left = from.size(); left > 0; --left) merge_map(object, from[left - 1], path, depth);
+  }
+
+  void merge_map(Json& object, const YAML::Node& from, const std::string& path, int depth) {
+    if (!from.IsMap()) throw ParseFailure{line_of(from), "<<: must be a map or a list of maps, such as *name"};
+    count(from, depth);
+    object.update(convert_map(from, path, depth));
   }
 
   SourceDocument& document_;

@@ -161,6 +161,33 @@ TEST(Source, QuotedScalarsAreTextAndPlainOnesHaveTheTypeTheyLookLike) {
                         {"h", ".inf"}}));
 }
 
+TEST(Source, WordsThatKubectlTakesForBooleansAreBooleans) {
+  const Json json = document("{a: y, b: N, c: 'y', d: yEs}").value;
+  EXPECT_EQ(json, (Json{{"a", true}, {"b", false}, {"c", "y"}, {"d", "yEs"}}));
+}
+
+// The results are those of `kubectl annotate --local`, also where the specification of YAML says something else.
+TEST(Source, MergeKeysTakeOverTheFieldsOfOtherMaps) {
+  const SourceDocument merged = document(
+      "x: &x {a: 1, b: 2}\n"
+      "y: {<<: *x, b: 3}\n"
+      "z:\n"
+      "  b: 0\n"
+      "  <<: [{c: 5}, *x, {a: 7, d: 8}]\n"
+      "  '<<': text\n");
+  EXPECT_EQ(merged.value.at("y"), (Json{{"a", 1}, {"b", 3}}));
+  EXPECT_EQ(merged.value.at("z"), (Json{{"a", 1}, {"b", 2}, {"c", 5}, {"d", 8}, {"<<", "text"}}));
+  EXPECT_EQ(merged.line_of("y.b"), 2);
+  EXPECT_EQ(merged.line_of("y.a"), 1) << "where its value is";
+}
+
+TEST(Source, AMergeKeyOfSomethingElseThanMapsIsRefusedWithItsLine) {
+  for (const char* text : {"a: &a text\nb: {<<: *a}", "a: &a\nb: {<<: [[{c: 1}]]}", "a: &a\nb: {<<: }"}) {
+    EXPECT_THAT(parse_documents(text, "x.yaml").error().message, HasSubstr("<<: must be a map or a list of maps"));
+  }
+  EXPECT_THAT(parse_documents("a: &a {b: {<<: *a}}", "x.yaml").error().message, HasSubstr("nested deeper than"));
+}
+
 // yaml-cpp reads the first two without end.
 TEST(Source, TextAfterTheEndOfAValueIsRefusedWithItsLine) {
   for (const char* text : {"\n, a", "\n{\"a\": 1},\"b\": 2}", "\n{a: 1} }"}) {
