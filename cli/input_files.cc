@@ -108,8 +108,10 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
   }
   auto execution = execution_model(inputs.execution, *cluster);
   if (!execution) return tl::unexpected(std::move(execution.error()));
-  std::vector<std::string> notes;
-  if (!known->live) notes = notes_on_unused_pairs(cluster->network, cluster->cluster);
+  std::vector<std::string> notes = notes_on_slow_nodes(*slow);
+  if (!known->live) {
+    std::ranges::move(notes_on_unused_pairs(cluster->network, cluster->cluster), std::back_inserter(notes));
+  }
   return InputFiles{
       .job = *std::move(job),
       .job_document = *std::move(document),

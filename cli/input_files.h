@@ -25,7 +25,7 @@ struct InputFiles {
   std::optional<LiveCluster> live;                                       // empty: the cluster is a file
   std::map<PoolKey, std::map<std::string, std::string>> node_selectors;  // ClusterFile::node_selectors
   std::unique_ptr<Simulator> simulator;
-  std::vector<std::string> notes;  // what in the files has no effect
+  std::vector<std::string> notes;  // what in the files has no effect, and for what slow GPUs count
 };
 
 Result<InputFiles> read_input_files(const Inputs& inputs);

@@ -1,7 +1,9 @@
 #include "cli/slow_nodes.h"
 
+#include <algorithm>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -56,6 +58,31 @@ Result<std::vector<SlowNode>> parse_slow_nodes(const std::vector<std::string>& t
     nodes.push_back(*std::move(node));
   }
   return nodes;
+}
+
+std::vector<std::string> notes_on_slow_nodes(const std::vector<SlowNode>& nodes) {
+  std::set<PoolKey> pools;
+  for (const SlowNode& node : nodes) {
+    PoolKey pool = node.pool;
+    for (const int grade : node.grades) {
+      pool.grade = std::min(grade, kUnusableGrade);
+      if (grade > 0) pools.insert(pool);
+    }
+  }
+  std::vector<std::string> notes;
+  for (PoolKey pool : pools) {
+    if (pool.grade < kUnusableGrade) {
+      notes.push_back(
+          fmt::format("slow GPUs of {}: their passes count as {:.3g} times as long, because --slow is "
+                      "rounded up to a power of {}",
+                      to_string(pool), slowdown_of(pool.grade), slowdown_of(1)));
+      continue;
+    }
+    pool.grade = 0;
+    notes.push_back(fmt::format("slow GPUs of {}: no plan uses those whose passes take more than {:.3g} times as long",
+                                to_string(pool), slowdown_of(kSlowestGrade)));
+  }
+  return notes;
 }
 
 }  // namespace sailor::cli

@@ -56,6 +56,14 @@ class NoPlan(ProgramTest):
         self.assert_refused(self.ask("--slow", f"{pool}=5x2"), 2, "5 slow GPUs", "which has 4 GPUs")
         self.assert_refused(self.ask("--slow", "b/nvidia-l4/spot=2"), 2, "there is no pool b/nvidia-l4/spot")
 
+    def test_a_plan_says_for_which_slowdown_slow_gpus_count(self):
+        pool = "us-central1-a/nvidia-l4/spot"
+        notes = json.loads(self.ask("--slow", f"{pool}=1.01,1,2x20", "-o", "json").stdout)["estimate"]["notes"]
+        self.assertIn(f"slow GPUs of {pool}/slow1: their passes count as 1.25 times as long, because --slow is rounded up "
+                      "to a power of 1.25", notes)
+        self.assertIn(f"slow GPUs of {pool}: no plan uses those whose passes take more than 14.6 times as long", notes)
+        self.assertNotIn("slow", " ".join(json.loads(self.ask("-o", "json").stdout)["estimate"]["notes"]))
+
     def test_a_plan_with_slow_gpus_names_their_pool_and_can_be_simulated(self):
         slow = ["--slow", "us-central1-a/nvidia-l4/spot=4x1.3"]
         planned = self.ask(*slow, "-o", "json")
