@@ -195,14 +195,14 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
   const auto plan = read_plan(arguments.plan);
   if (!plan) return tl::unexpected(plan.error());
   auto estimate = world->simulator->simulate(world->job, world->cluster, *plan);
-  if (!estimate) return tl::unexpected(Error(estimate.error()).within(arguments.plan));
+  if (!estimate) return tl::unexpected(Error(estimate.error()).within(name_in_errors(arguments.plan)));
   std::ranges::move(unmet_requests(world->job, *plan, *estimate), std::back_inserter(estimate->notes));
   std::ranges::copy(world->notes, std::back_inserter(estimate->notes));
   const auto basis = world->simulator->basis_of(world->job, world->cluster, *plan);
-  if (!basis) return tl::unexpected(Error(basis.error()).within(arguments.plan));
+  if (!basis) return tl::unexpected(Error(basis.error()).within(name_in_errors(arguments.plan)));
   if (!arguments.timeline.empty() || arguments.format == Format::kHtml) {
     const auto details = world->simulator->details(world->job, world->cluster, *plan);
-    if (!details) return tl::unexpected(Error(details.error()).within(arguments.plan));
+    if (!details) return tl::unexpected(Error(details.error()).within(name_in_errors(arguments.plan)));
     if (!arguments.timeline.empty()) {
       if (auto written = write_timeline(details->step, *plan, arguments.timeline); !written) return written;
     }
@@ -213,7 +213,7 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
   }
   if (arguments.format != Format::kTable) {
     const auto times = world->simulator->schedule_times(world->job, world->cluster, *plan);
-    if (!times) return tl::unexpected(Error(times.error()).within(arguments.plan));
+    if (!times) return tl::unexpected(Error(times.error()).within(name_in_errors(arguments.plan)));
     nlohmann::json json = simulated_json(*plan, *estimate, *basis);
     json["scheduleTimes"] = to_json(*times);
     print_json(json, arguments.format, out);

@@ -134,8 +134,10 @@ Result<void> check_standard_input(const std::vector<std::string>& files) {
               "- is given twice, but the standard input can be read only once; use a file");
 }
 
+std::string name_in_errors(const std::string& file) { return file == "-" ? "standard input" : file; }
+
 Result<Plan> read_plan(const std::string& file) {
-  const std::string name = file == "-" ? "standard input" : file;
+  const std::string name = name_in_errors(file);
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; use a file with a plan", file));

@@ -56,6 +56,11 @@ class BadInput(ProgramTest):
         cls.planned = json.dumps(planned)
         cls.plan = cls.write("plan.json", cls.planned)
 
+    def test_an_invalid_plan_of_the_standard_input_is_refused_with_that_name(self):
+        plan = json.dumps(changed(json.loads(self.planned), ["plan", "globalBatchSize"], 31))
+        refused = sailor("simulate", *INPUTS, "--plan", "-", stdin=plan)
+        self.assert_refused(refused, 2, "standard input: plan.globalBatchSize: it is 31")
+
     def test_an_unknown_execution_model_is_refused_with_the_names_of_those_that_are_known(self):
         self.assert_refused(sailor("plan", *INPUTS, "--execution", "deepsea"), 2, "--execution deepsea",
                             "default, trainer, sailor-paper, deepspeed, ")
