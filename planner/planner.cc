@@ -156,7 +156,7 @@ class IntactPlan {
                                                            const PlanOptions& options) {
     if (!options.current_cluster) return nullptr;
     auto own = std::make_unique<PlanningProblem>(
-        PlanningProblem{.job = problem.job, .cluster = usable_part(problem.job, *options.current_cluster)});
+        PlanningProblem{.job = problem.job, .cluster = usable_part(problem.job, normalized(*options.current_cluster))});
     return own->pools() > 0 && prepare(*own, estimator, options) ? std::move(own) : nullptr;
   }
 

@@ -83,17 +83,16 @@ int PlanningProblem::smallest_tensor_parallel(int pool_index, int microbatch_siz
   return ignores_memory ? largest : 0;
 }
 
-ClusterState usable_part(const JobSpec& job, const ClusterState& cluster) {
-  ClusterState usable = normalized(cluster);
-  for (Pool& pool : usable.pools) {
+ClusterState usable_part(const JobSpec& job, ClusterState cluster) {
+  for (Pool& pool : cluster.pools) {
     if (!pool.whole_nodes) continue;
     std::erase_if(pool.nodes, [&](const NodeGroup& group) { return !pool.is_whole(group); });
   }
-  std::erase_if(usable.pools, [&](const Pool& pool) {
+  std::erase_if(cluster.pools, [&](const Pool& pool) {
     return !job.resources.allows(pool.key) || pool.free_gpus() == 0 ||
-           usable.accelerators.find(pool.key.accelerator) == nullptr;
+           cluster.accelerators.find(pool.key.accelerator) == nullptr;
   });
-  return usable;
+  return cluster;
 }
 
 ClusterState in_order_of_facts(ClusterState cluster) {

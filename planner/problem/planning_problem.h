@@ -45,9 +45,9 @@ struct PlanningProblem {
                                              const Techniques& techniques) const;
 };
 
-// Returns the cluster without the pools that the job may not use, that have no free GPUs or whose accelerator is
-// unknown. In pools that are used by whole nodes only, leaves out nodes that are partly used.
-ClusterState usable_part(const JobSpec& job, const ClusterState& cluster);
+// Returns a normalized cluster without the pools that the job may not use, that have no free GPUs or whose accelerator
+// is unknown. In pools that are used by whole nodes only, leaves out nodes that are partly used.
+ClusterState usable_part(const JobSpec& job, ClusterState cluster);
 
 // Sorts the pools by what they are, so that their names do not matter. Pools that do not differ keep their order.
 ClusterState in_order_of_facts(ClusterState cluster);

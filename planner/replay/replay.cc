@@ -32,10 +32,10 @@ Result<void> check_pools(const ClusterState& cluster, const std::map<PoolKey, Tr
   return {};
 }
 
-// Fails if no plan fits the whole cluster. A job that may use no pool at all gets the planner's reason.
-Result<PlanBook> book_for(const JobSpec& job, const ClusterState& cluster, const Estimator& estimator,
-                          const PlanOptions& options) {
-  const ClusterState whole = usable_part(job, cluster);
+// Fails if no plan fits the whole cluster, of which `whole` is the part that the job can use. A job that may use no
+// pool at all gets the planner's reason.
+Result<PlanBook> book_for(const JobSpec& job, const ClusterState& cluster, const ClusterState& whole,
+                          const Estimator& estimator, const PlanOptions& options) {
   if (whole.pools.empty()) return tl::unexpected(Planner(estimator).plan(job, cluster, options, {}).error());
   auto book = PlanBook::make(job, whole, estimator, options);
   if (!book) return book;
@@ -221,8 +221,8 @@ std::optional<ReplayPolicy> looking_ahead(ReplayPolicy policy) {
 Result<Replay> Replay::make(const JobSpec& job, const ClusterState& cluster, const std::map<PoolKey, Trace>& traces,
                             const Estimator& estimator, const ReplayOptions& options) {
   if (auto done = check_pools(cluster, traces, options.prices); !done) return tl::unexpected(std::move(done.error()));
-  const ClusterState whole = usable_part(job, cluster);
-  auto book = book_for(job, cluster, estimator, options.plan);
+  const ClusterState whole = usable_part(job, normalized(cluster));
+  auto book = book_for(job, cluster, whole, estimator, options.plan);
   if (!book) return tl::unexpected(std::move(book.error()));
   const NodeTimes nodes{options.node_start, options.notice};
   const ReplayTimes times{nodes, options.planning, options.restart, options.plan.expected_lifetime};
