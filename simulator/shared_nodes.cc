@@ -58,8 +58,7 @@ void SharedNodes::join_pools_of_a_node(std::size_t lowest, const std::vector<int
 std::vector<int> SharedNodes::node_of_each_pool(const std::vector<int>& used) const {
   std::vector<int> node_of_pool(used.size(), kSeveralNodes);
   for (std::size_t pool = 0; pool < used.size(); ++pool) {
-    const auto& nodes = cluster_.pools[pool].nodes;
-    if (!nodes.empty() && used[pool] <= nodes.front().free_gpus) node_of_pool[pool] = static_cast<int>(pool);
+    if (used[pool] <= cluster_.pools[pool].gpus_of_largest_node()) node_of_pool[pool] = static_cast<int>(pool);
   }
   if (!has_any_) return node_of_pool;
   for (std::size_t pool = 0; pool < used.size(); ++pool) {

@@ -38,6 +38,8 @@ struct Pool {
   friend bool operator==(const Pool&, const Pool&) = default;
 
   [[nodiscard]] int free_gpus() const;
+  // The free GPUs of the node that has most of them; 0 without nodes.
+  [[nodiscard]] int gpus_of_largest_node() const { return nodes.empty() ? 0 : nodes.front().free_gpus; }
   [[nodiscard]] Seconds expected_node_lifetime() const;
   // Whether nobody else uses a GPU of these nodes.
   [[nodiscard]] bool is_whole(const NodeGroup& group) const { return group.gpus_of_all_grades() == gpus_per_node; }

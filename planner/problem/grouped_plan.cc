@@ -149,7 +149,7 @@ int nodes_of(const GroupedPlan& plan, const ClusterState& cluster) {
   int nodes = 0;
   for (std::size_t pool = 0; pool < gpus.size(); ++pool) {
     if (gpus[pool] == 0) continue;
-    const bool is_one_node = gpus[pool] <= cluster.pools[pool].nodes.front().free_gpus;
+    const bool is_one_node = gpus[pool] <= cluster.pools[pool].gpus_of_largest_node();
     nodes += is_one_node
                  ? 1
                  : pack_groups(cluster.pools[pool], groups_of_pool(plan.stages, static_cast<int>(pool))).nodes_used;

@@ -73,7 +73,7 @@ void PlanningProblem::set_estimator(std::unique_ptr<JobEstimator> prepared) {
 
 int PlanningProblem::smallest_tensor_parallel(int pool_index, int microbatch_size, LayerRange layers,
                                               const Techniques& techniques) const {
-  const int largest_node = pool(pool_index).nodes.front().free_gpus;
+  const int largest_node = pool(pool_index).gpus_of_largest_node();
   int largest = 0;
   for (const int tensor_parallel : tensor_parallel_sizes) {
     if (tensor_parallel > largest_node) break;
@@ -129,7 +129,7 @@ std::vector<std::string> notes_on_unknown_pools(const JobSpec& job, const Cluste
 
 std::vector<int> usable_tensor_parallel_sizes(const ClusterState& cluster, int most) {
   int largest = 1;
-  for (const Pool& pool : cluster.pools) largest = std::max(largest, pool.nodes.front().free_gpus);
+  for (const Pool& pool : cluster.pools) largest = std::max(largest, pool.gpus_of_largest_node());
   std::vector<int> tensor_parallel_sizes;
   for (int tensor_parallel = 1; tensor_parallel <= std::min(largest, most); tensor_parallel *= 2)
     tensor_parallel_sizes.push_back(tensor_parallel);

@@ -30,7 +30,7 @@ std::vector<GpuType> gpu_types(const PlanningProblem& problem) {
     type.price = type.gpus == 0 ? pool.price_per_gpu : std::min(type.price, pool.price_per_gpu);
     type.pool = index;
     type.gpus += pool.free_gpus();
-    type.largest_node = std::max(type.largest_node, pool.nodes.front().free_gpus);
+    type.largest_node = std::max(type.largest_node, pool.gpus_of_largest_node());
   }
   std::vector<GpuType> result;
   result.reserve(types.size());

@@ -9,15 +9,14 @@ namespace {
 
 constexpr double kPrecision = 0.0025;  // the bisection stops if the range is smaller than this part of its upper end
 
-int gpus_of_one_node(const PlanningProblem& problem, int pool) { return problem.pool(pool).nodes.front().free_gpus; }
-
 // Returns one pool of each set of pools that do not differ for a proof.
 std::vector<int> distinct_pools(const PlanningProblem& problem, const RegionalBoundTable& table) {
   std::set<std::tuple<int, int, int>> known;
   std::vector<int> pools;
-  for (int pool = 0; pool < problem.pools(); ++pool) {
-    if (known.emplace(table.type_of(pool), problem.pool(pool).free_gpus(), gpus_of_one_node(problem, pool)).second) {
-      pools.push_back(pool);
+  for (int index = 0; index < problem.pools(); ++index) {
+    const Pool& pool = problem.pool(index);
+    if (known.emplace(table.type_of(index), pool.free_gpus(), pool.gpus_of_largest_node()).second) {
+      pools.push_back(index);
     }
   }
   return pools;
@@ -40,7 +39,7 @@ BoundProver::BoundProver(const PlanningProblem& problem) {
     for (const int pool : distinct_pools(problem, table)) {
       std::vector<int> fewer = gpus;
       fewer[static_cast<std::size_t>(table.type_of(pool))] -=
-          problem.pool(pool).free_gpus() - gpus_of_one_node(problem, pool);
+          problem.pool(pool).free_gpus() - problem.pool(pool).gpus_of_largest_node();
       cases_.push_back({&table, GpuPrices(std::move(fewer), problem.most_gpus()), true});
     }
   }

@@ -107,7 +107,7 @@ void RegionalBoundTable::add_kinds() {
       const auto same = [&](const GroupKind& kind) {
         return kind.type == type && kind.tensor_parallel == tensor_parallel;
       };
-      if (tensor_parallel > one.nodes.front().free_gpus || std::ranges::any_of(kinds_, same)) continue;
+      if (tensor_parallel > one.gpus_of_largest_node() || std::ranges::any_of(kinds_, same)) continue;
       kinds_.push_back({pool, type, tensor_parallel});
     }
   }

@@ -43,7 +43,7 @@ GroupTimeTable::GroupTimeTable(const PlanningProblem& problem, Setting setting, 
 void GroupTimeTable::add_kinds(const PlanningProblem& problem) {
   std::map<GpuClass, int> types;
   for (int pool = 0; pool < problem.pools(); ++pool) {
-    const int largest_node = problem.pool(pool).nodes.front().free_gpus;
+    const int largest_node = problem.pool(pool).gpus_of_largest_node();
     const auto [found, is_new] = types.try_emplace(problem.pool(pool).key.gpu_class(), static_cast<int>(types.size()));
     type_of_pool_.push_back(found->second);
     for (const int tensor_parallel : problem.tensor_parallel_sizes) {

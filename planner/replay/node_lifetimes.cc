@@ -59,7 +59,7 @@ class PoolNodes {
     }
     for (const std::string& name : change.nodes) {
       if (there.size() >= most_nodes()) return;
-      if (there.insert(name).second) add(name, pool_.nodes.front().free_gpus, change.at);
+      if (there.insert(name).second) add(name, pool_.gpus_of_largest_node(), change.at);
     }
   }
 

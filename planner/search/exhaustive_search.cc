@@ -21,7 +21,7 @@ ExhaustiveSearch::ExhaustiveSearch(const PlanningProblem& problem, Scope scope, 
   for (int pool = 0; pool < problem.pools(); ++pool) {
     free_.push_back(problem.pool(pool).free_gpus());
     for (const int tensor_parallel : problem.tensor_parallel_sizes) {
-      if (tensor_parallel <= problem.pool(pool).nodes.front().free_gpus) kinds_.push_back({pool, tensor_parallel});
+      if (tensor_parallel <= problem.pool(pool).gpus_of_largest_node()) kinds_.push_back({pool, tensor_parallel});
     }
   }
 }

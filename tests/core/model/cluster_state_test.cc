@@ -20,6 +20,11 @@ TEST(Pool, ATensorParallelGroupNeverSpansNodes) {
   EXPECT_EQ(three_and_one.group_capacity(4), 0);
 }
 
+TEST(Pool, TheLargestNodeOffersTheMostGpusOfOneNode) {
+  EXPECT_EQ(pool("us-central1-a", {{3, 1}, {1, 5}}).gpus_of_largest_node(), 3);
+  EXPECT_EQ(pool("us-central1-a", {}).gpus_of_largest_node(), 0);
+}
+
 TEST(ClusterState, EqualClustersReadInAnotherOrderAreEqual) {
   const ClusterState one = normalized({{pool("us-central1-a", {{2, 1}, {4, 2}}), pool("us-west1-b", {{1, 1}})}});
   const ClusterState other = normalized({{pool("us-west1-b", {{1, 1}}), pool("us-central1-a", {{4, 1}}),
