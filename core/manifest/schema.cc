@@ -99,6 +99,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.podTemplate.spec.nodeName", kText, kOptional, no_node_name},
     {"spec.podTemplate.spec.restartPolicy", kText, kOptional, restart_policy_never},
     {"spec.podTemplate.spec.hostNetwork", kBoolean, kOptional, no_host_network},
+    {"spec.podTemplate.spec.nodeSelector", kOpenObject, kOptional, node_labels},
     {"spec.podTemplate.spec.containers", kList},
     {"spec.podTemplate.spec.containers[]", kOpenObject},
     {"spec.podTemplate.spec.containers[].name", kText, kRequired},

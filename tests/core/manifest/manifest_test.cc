@@ -245,28 +245,41 @@ TEST(PoolManifest, AnAcceleratorOutsideTheCatalogueNeedsAPrice) {
   EXPECT_THAT(pool_from_manifest(json).error().message, HasSubstr("spec.pricePerGpuHour: is missing"));
 }
 
-// The complaints about a GpuPool whose nodes must have this label.
-std::vector<Error> complaints_about_label(const std::string& name, const std::string& value) {
-  Json json = document(kPool).value;
-  json["spec"]["nodeSelector"] = {{name, value}};
-  return check_fields(json);
+// The complaints about a manifest that has this label at the path.
+std::vector<Error> complaints_about_label(Json manifest, const char* path, const std::string& name,
+                                          const std::string& value) {
+  manifest[Json::json_pointer(path)] = {{name, value}};
+  return check_fields(manifest);
 }
 
-TEST(PoolManifest, LabelsOfNodesAreThoseThatKubernetesAllows) {
+void expect_only_labels_of_kubernetes(const Json& manifest, const char* path) {
   using Strings = std::vector<std::string>;
   const std::string longest(63, 'a');
+  const auto complaints = [&](const std::string& name, const std::string& value) {
+    return complaints_about_label(manifest, path, name, value);
+  };
   for (const std::string& name : Strings{"team", "cloud.google.com/Team_1", "example.com/" + longest}) {
-    EXPECT_THAT(complaints_about_label(name, ""), IsEmpty()) << name;
-    EXPECT_THAT(complaints_about_label(name, "Green_apples-2.0"), IsEmpty()) << name;
-    EXPECT_THAT(complaints_about_label(name, longest), IsEmpty()) << name;
+    EXPECT_THAT(complaints(name, ""), IsEmpty()) << name;
+    EXPECT_THAT(complaints(name, "Green_apples-2.0"), IsEmpty()) << name;
+    EXPECT_THAT(complaints(name, longest), IsEmpty()) << name;
     for (const std::string& value : Strings{longest + "a", "green apples", "-green"}) {
-      EXPECT_THAT(complaints_about_label(name, value), SizeIs(1)) << name << ": " << value;
+      EXPECT_THAT(complaints(name, value), SizeIs(1)) << name << ": " << value;
     }
   }
   for (const std::string& name :
        Strings{"", longest + "a", "my team", "/team", "Example.com/team", "a/b/c", "example.com/"}) {
-    EXPECT_THAT(complaints_about_label(name, "green"), SizeIs(1)) << name;
+    EXPECT_THAT(complaints(name, "green"), SizeIs(1)) << name;
   }
+}
+
+TEST(PoolManifest, LabelsOfNodesAreThoseThatKubernetesAllows) {
+  expect_only_labels_of_kubernetes(document(kPool).value, "/spec/nodeSelector");
+}
+
+TEST(JobManifest, LabelsOfPodsAndTheirNodesAreThoseThatKubernetesAllows) {
+  const Json job = document(kJob).value;
+  expect_only_labels_of_kubernetes(job, "/spec/podTemplate/metadata/labels");
+  expect_only_labels_of_kubernetes(job, "/spec/podTemplate/spec/nodeSelector");
 }
 
 constexpr const char* kProfile = R"(
