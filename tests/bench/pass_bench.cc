@@ -67,7 +67,7 @@ class Fleet {
     job_.put_all("nodes", jobs, caches_.nodes);
     for (sailor::kube::Store* store :
          {&caches_.pools, &caches_.foreign_pods, &caches_.priority_classes, &caches_.profiles, &caches_.plan_maps,
-          &caches_.scale_ups, &caches_.mount_failures})
+          &caches_.scale_ups, &caches_.start_failures})
       store->replace({});
     for (const auto& [pod_uid, agent] : job_.world.agents) agents_[replaced(pod_uid, "uid-", "uid-0-")] = agent;
   }

@@ -238,19 +238,41 @@ TEST_F(LifeOfJob, ASuspendedJobWithoutCheckpointSaysThatItWillBeginAgain) {
                         "spec.checkpoint.path is not set."));
 }
 
+// Somebody says something about a pod, two minutes or so after the world has begun.
+void say_of_pod(World& world, const Json& pod, const std::string& reason, const std::string& message, int minutes = 2) {
+  const Json object = {
+      {"kind", "Pod"}, {"namespace", "default"}, {"name", kube::name_of(pod)}, {"uid", pod["metadata"]["uid"]}};
+  world.api_server.put("/api/v1/namespaces/default/events",
+                       {{"metadata", {{"name", fmt::format("word.{}", minutes)}, {"namespace", "default"}}},
+                        {"involvedObject", object},
+                        {"reason", reason},
+                        {"message", message},
+                        {"lastTimestamp", fmt::format("2026-01-01T00:0{}:00Z", minutes)}});
+}
+
+TEST_F(LifeOfJob, APodThatDoesNotStartWaitsForWhatOnlyEventsSay) {
+  world.stuck_nodes.insert("a");
+  start();
+  const Json pod = world.api_server.find("pods", world.pod_on("a"));
+  for (const std::string reason : {"FailedAttachVolume", "FailedMapVolume", "FailedMount", "FailedCreatePodContainer",
+                                   "FailedCreatePodSandBox", "FailedPrepareDynamicResources", "NetworkNotReady"}) {
+    say_of_pod(world, pod, reason, "as it says");
+    world.pass(std::chrono::seconds(2));
+    world.settle();
+    EXPECT_THAT(world.condition("PodsReady"), HasSubstr(reason + " at 2026-01-01T00:02:00Z: as it says"));
+  }
+  say_of_pod(world, pod, "Pulling", "Pulling image");
+  world.pass(std::chrono::seconds(2));
+  world.settle();
+  EXPECT_THAT(world.condition("PodsReady"), Not(HasSubstr("Pulling")));
+}
+
 TEST_F(LifeOfJob, APodWhoseVolumeCannotBeMountedWaitsForWhatItsKubeletSays) {
   world.stuck_nodes.insert("a");
   start();
   Json pod = world.api_server.find("pods", world.pod_on("a"));
-  const auto say = [&](int times, const std::string& message) {
-    const Json object = {
-        {"kind", "Pod"}, {"namespace", "default"}, {"name", kube::name_of(pod)}, {"uid", pod["metadata"]["uid"]}};
-    world.api_server.put("/api/v1/namespaces/default/events",
-                         {{"metadata", {{"name", fmt::format("mount.{}", times)}, {"namespace", "default"}}},
-                          {"involvedObject", object},
-                          {"reason", "FailedMount"},
-                          {"message", message},
-                          {"lastTimestamp", fmt::format("2026-01-01T00:0{}:00Z", times)}});
+  const auto say = [&](int minutes, const std::string& message) {
+    say_of_pod(world, pod, "FailedMount", message, minutes);
   };
   const auto be_in_state = [&](const std::string& reason) {
     pod["status"]["containerStatuses"] =

@@ -129,8 +129,8 @@ std::optional<Json> word_of_autoscaler(Json event) {
   return scale_up_from(event) ? word_about_pod(std::move(event)) : std::nullopt;
 }
 
-std::optional<Json> mount_failure(Json event) {
-  return kube::text_at(event, {"reason"}) == kMountFailure ? word_about_pod(std::move(event)) : std::nullopt;
+std::optional<Json> start_failure(Json event) {
+  return is_start_failure(kube::text_at(event, {"reason"})) ? word_about_pod(std::move(event)) : std::nullopt;
 }
 
 std::vector<std::string> tags_of_record(const Json& record) {
@@ -165,12 +165,12 @@ Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
       records(without_managed_fields, tags_of_record),
       plan_maps(generation_shown),
       scale_ups(word_of_autoscaler, tags_of_event),
-      mount_failures(mount_failure, tags_of_event),
+      start_failures(start_failure, tags_of_event),
       workloads(without_managed_fields, tags_of_workload),
       flavors(without_managed_fields),
       queue_priorities(without_managed_fields) {
   if (!namespaces.empty()) {
-    for (kube::Store* store : {&jobs, &pods, &records, &plan_maps, &scale_ups, &mount_failures, &workloads})
+    for (kube::Store* store : {&jobs, &pods, &records, &plan_maps, &scale_ups, &start_failures, &workloads})
       store->expect_lists_of(namespaces);
   }
   if (has_queues) return;
@@ -179,7 +179,7 @@ Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
 
 bool Caches::are_synced() const {
   for (const kube::Store* store : {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records,
-                                   &plan_maps, &scale_ups, &mount_failures, &workloads, &flavors, &queue_priorities}) {
+                                   &plan_maps, &scale_ups, &start_failures, &workloads, &flavors, &queue_priorities}) {
     if (!store->is_synced()) return false;
   }
   return true;

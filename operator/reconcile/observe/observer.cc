@@ -263,7 +263,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
     PodView& view = observation.pods.emplace_back(pod_view(*pod, observation.job.uid));
     for (const kube::Object& event : caches_.scale_ups.tagged(pod_tag(view.uid)))
       view.scale_up = newer(std::move(view.scale_up), scale_up_from(*event));
-    note_mount_failures(view, caches_.mount_failures.tagged(pod_tag(view.uid)));
+    note_start_failures(view, caches_.start_failures.tagged(pod_tag(view.uid)));
   }
   if (auto& record = observation.record) {
     find_new_nodes(*record, observation.pods, caches_.nodes);

@@ -1,6 +1,7 @@
 #include "operator/reconcile/observe/pod_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -16,7 +17,12 @@ namespace {
 using kube::Json;
 using kube::text_at;
 
-constexpr std::size_t kLongestMountFailure = 500;  // it may repeat the output of a driver
+constexpr std::size_t kLongestStartFailure = 500;  // it may repeat the output of a driver
+
+constexpr std::array<std::string_view, 7> kStartFailureReasons = {
+    "FailedAttachVolume",       "FailedMapVolume",        "FailedMount",
+    "FailedCreatePodContainer", "FailedCreatePodSandBox", "FailedPrepareDynamicResources",
+    "NetworkNotReady"};
 
 PodPhase phase_of(const Json& pod) {
   const std::string phase = text_at(pod, {"status", "phase"});
@@ -95,15 +101,19 @@ PodView pod_view(const Json& pod, const std::string& job_uid) {
   return view;
 }
 
-// A container that has another problem has its volumes.
-void note_mount_failures(PodView& pod, const std::vector<kube::Object>& events) {
-  const bool may_lack_volume = pod.waiting.empty() || pod.waiting.starts_with("ContainerCreating");
-  if (pod.phase != PodPhase::kPending || !may_lack_volume || events.empty()) return;
+bool is_start_failure(std::string_view reason) {
+  return std::ranges::find(kStartFailureReasons, reason) != kStartFailureReasons.end();
+}
+
+// A container that has another problem has its volumes and its network.
+void note_start_failures(PodView& pod, const std::vector<kube::Object>& events) {
+  const bool may_lack_something = pod.waiting.empty() || pod.waiting.starts_with("ContainerCreating");
+  if (pod.phase != PodPhase::kPending || !may_lack_something || events.empty()) return;
   const auto newest =
       std::ranges::max_element(events, {}, [](const kube::Object& event) { return kube::event_time(*event); });
-  pod.waiting += fmt::format("{}{} at {}: {}", pod.waiting.empty() ? "" : " ", kMountFailure,
+  pod.waiting += fmt::format("{}{} at {}: {}", pod.waiting.empty() ? "" : " ", text_at(**newest, {"reason"}),
                              to_rfc3339(kube::event_time(**newest)),
-                             cut_text(text_at(**newest, {"message"}), kLongestMountFailure));
+                             cut_text(text_at(**newest, {"message"}), kLongestStartFailure));
 }
 
 void note_end(PodView& pod, const AgentReport& report) {
