@@ -144,7 +144,7 @@ Json progress_json(const ProgressStatus& progress) {
   json["firstLoss"] = fmt::format("{:.4f}", newest.first_loss);
   if (newest.validation_loss) json["validationLoss"] = fmt::format("{:.4f}", *newest.validation_loss);
   json["stepsSkipped"] = newest.steps_skipped;
-  json["tokensPerSecond"] = newest.tokens_per_second;
+  if (newest.tokens_per_second > 0) json["tokensPerSecond"] = newest.tokens_per_second;
   if (newest.began_at_step > 0) json["beganAtStep"] = newest.began_at_step;
   json["tokens"] = newest.tokens;
   json["lastCheckpointStep"] = newest.last_checkpoint_step;

@@ -238,6 +238,45 @@ TEST_F(LifeOfJob, ASuspendedJobWithoutCheckpointSaysThatItWillBeginAgain) {
                         "spec.checkpoint.path is not set."));
 }
 
+// The speed in the status of a job that has trained and then, perhaps, changed.
+std::string speed_in(World& world, const std::function<void()>& change) {
+  for (auto& [uid, agent] : world.agents) {
+    if (agent.report->progress) agent.report->progress->tokens_per_second = 512;
+  }
+  world.do_step({}, 1);
+  world.pass(std::chrono::seconds(10));
+  world.settle();
+  change();
+  world.settle();
+  return world.status()["progress"].value("tokensPerSecond", Json("none")).dump();
+}
+
+TEST_F(LifeOfJob, TheStatusShowsNoSpeedOnceTheJobTrainsNoMore) {
+  start({{"maxRestarts", 0}});
+  EXPECT_EQ(speed_in(world, [] {}), "512");
+  const auto suspend = [&](bool suspended) {
+    world.change_job([=](Json& job) { job["spec"]["suspend"] = suspended; });
+  };
+  EXPECT_EQ(speed_in(world, [&] { suspend(true); }), "\"none\"") << world.status().dump(1);
+  suspend(false);
+  world.settle();
+  EXPECT_EQ(speed_in(world, [] {}), "512") << world.status().dump(1);
+  EXPECT_EQ(speed_in(world, [&] { world.fail_pod(world.pod_on("a"), "it crashed"); }), "\"none\"");
+  ASSERT_EQ(world.state(), "Failed");
+}
+
+TEST_F(LifeOfJob, TheStatusShowsNoSpeedWhileTheJobWaitsForGpus) {
+  start({{"checkpoint", {{"path", "/checkpoints"}}}, {"resources", {{"minGpus", 3}}}});
+  EXPECT_EQ(speed_in(world, [&] { world.remove_node("b"); }), "\"none\"") << world.status().dump(1);
+  ASSERT_EQ(world.state(), "Waiting");
+}
+
+TEST_F(LifeOfJob, ACompleteJobStillShowsHowFastItWas) {
+  start();
+  EXPECT_EQ(speed_in(world, [&] { world.finish_pods(); }), "512");
+  ASSERT_EQ(world.state(), "Complete");
+}
+
 // Somebody says something about a pod, two minutes or so after the world has begun.
 void say_of_pod(World& world, const Json& pod, const std::string& reason, const std::string& message, int minutes = 2) {
   const Json object = {

@@ -61,6 +61,11 @@ PlanStatus plan_status(const Generation& generation, const JobKey& job) {
   return status;
 }
 
+// Returns whether the job trains, or will in a moment. The speed of a complete job stays, for whoever compares jobs.
+bool shows_speed(const Conditions& conditions) {
+  return is_true(conditions, kRunning) || is_true(conditions, kRescaling) || is_true(conditions, kComplete);
+}
+
 JobStatus next_status(const Observation& observation, const std::optional<GenerationRecord>& record,
                       const Conditions& conditions) {
   JobStatus status;
@@ -79,6 +84,9 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
     status.plan = before.plan;
   }
   status.progress = progress_status(observation, record);
+  if (status.progress && status.progress->newest && !shows_speed(conditions)) {
+    status.progress->newest->tokens_per_second = 0;
+  }
   if (status.has_ended() && status.progress) status.progress->dollars_per_hour = 0;  // its last pods are being removed
   status.rescales = rescales_status(observation, record);
   if (status.has_ended()) end_history(status.rescales);
