@@ -102,7 +102,7 @@ class Agent {
                   change([&] { note(worker, progress); });
                   if (worker.phase == WorkerPhase::kTraining) note_training(worker.generation);
                 },
-            .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); },
+            .on_end = [this, gpu](const std::string& how) { change([&] { note_end(gpu, how); }); },
             .on_unresponsive = [this, gpu] { change([&] { state_.note_unresponsive_worker(gpu); }); }};
   }
 
@@ -115,6 +115,11 @@ class Agent {
                         {"phase", std::string(to_string(worker.phase))},
                         {"generation", std::to_string(worker.generation)},
                         {"message", worker.message}});
+  }
+
+  // An agent that is about to end ends its workers, which is no failure of theirs.
+  void note_end(int gpu, const std::string& how) {
+    if (!last_report_) state_.note_end_of_worker(gpu, how);
   }
 
   // Called when a worker of this pod trains in the generation. Then all workers of the generation have confirmed that
@@ -260,8 +265,8 @@ class Agent {
   int wait_for_end() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return state_.exit_status().has_value(); });
-    last_report_ = state_.report();  // before the agent ends the other workers, which is no failure of theirs
-    return *state_.exit_status();    // NOLINT(bugprone-unchecked-optional-access): set, because the wait has ended
+    last_report_ = state_.report();
+    return *state_.exit_status();  // NOLINT(bugprone-unchecked-optional-access): set, because the wait has ended
   }
 
   // Tells the operator that a worker has failed, before the agent stops answering.

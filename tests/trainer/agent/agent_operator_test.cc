@@ -25,6 +25,7 @@ namespace sailor::trainer::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 TEST_F(Agents, ALostPeerIsHintedToTheOperator) {
@@ -80,6 +81,7 @@ TEST_F(Agents, AnAgentThatIsToldToStopAsksUntilAnOperatorDismissesIt) {
   ASSERT_EQ(http("PUT", address.host, address.port, "/v1/callback", callback.dump()).status, 200);
   EXPECT_EQ(new_operator.receive(410).value("reason", ""), "Terminating");
   EXPECT_EQ(agents_[0]->wait_for_exit(), 0);
+  EXPECT_THAT(agents_[0]->log(), Not(HasSubstr("WorkerFailed"))) << "it has ended its worker itself";
 }
 
 TEST_F(Agents, AnAgentWhoseWorkerHasFailedAnswersUntilTheOperatorKnowsIt) {
