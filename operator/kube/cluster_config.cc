@@ -69,6 +69,13 @@ Result<ClusterConfig> config_from(const YAML::Node& yaml, const fs::path& file) 
   }
   ClusterConfig config;
   config.server = cluster["server"].as<std::string>("");
+  if (config.server.starts_with("https:") && ca->empty()) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: the cluster has no certificate-authority; name a file with the CA of its API server, or "
+                    "one with all public CAs such as /etc/ssl/certs/ca-certificates.crt",
+                    file.string()));
+  }
   config.ca_pem = *ca;
   config.client_cert_pem = *cert;
   config.client_key_pem = *key;

@@ -3,6 +3,7 @@
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 OPERATOR = sys.argv.pop(1)
@@ -32,6 +33,14 @@ class Flags(unittest.TestCase):
 
     def test_a_folder_is_not_taken_for_a_kubeconfig(self):
         self.assert_refused(operator("--trainer-image", "i", "--kubeconfig", "/tmp"), "reading the kubeconfig: cannot read /tmp; is it a file?")
+
+    def test_a_kubeconfig_without_a_ca_says_what_it_lacks(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("{current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], "
+                       "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}], users: [{name: u, user: {token: t}}]}")
+            file.flush()
+            done = operator("--trainer-image", "i", "--kubeconfig", file.name)
+        self.assert_refused(done, "the cluster has no certificate-authority; name a file")
 
     def test_the_last_of_two_values_counts(self):
         done = operator("--trainer-image", "i", "--log-level", "info", "--log-level", "debug", "--kubeconfig", "/does/not/exist")
