@@ -154,6 +154,30 @@ TEST_F(LostRecord, JobThatNeverTrainedKeepsNoGpusIfTooFewAreLeft) {
   EXPECT_THAT(here.pods(), IsEmpty());
 }
 
+TEST_F(LostRecord, JobWithTooFewGpusLeftSavesItsStateAndReleasesThem) {
+  start({{"checkpoint", {{"path", "/checkpoints"}}}, {"resources", {{"minGpus", 3}}}});
+  world.lose_record();
+  world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.state(), "Waiting") << world.status().dump(1);
+  EXPECT_TRUE(world.sent.back().releases_gpus);
+  EXPECT_THAT(world.pods(), IsEmpty());
+  EXPECT_EQ(world.status()["rescales"].back()["fromGpus"], 3);
+  world.add_node("c", 1);
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+}
+
+TEST_F(LostRecord, SuspendedJobWithTooFewGpusLeftStillSavesItsState) {
+  start({{"checkpoint", {{"path", "/checkpoints"}}}, {"resources", {{"minGpus", 3}}}});
+  world.lose_record();
+  world.remove_node("b");
+  world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+  world.settle();
+  EXPECT_EQ(world.state(), "Suspended") << world.status().dump(1);
+  EXPECT_TRUE(world.sent.back().releases_gpus);
+}
+
 TEST_F(LostRecord, SuspendedJobWithoutGpusIsSuspended) {
   World here;
   here.add_node("a", 2);

@@ -59,6 +59,10 @@ GenerationRecord rebuilt_record(const Observation& observation) {
   return record;
 }
 
+Condition planner_is_asked() {
+  return no(Reason::kRecordLost, "The job's record was lost. The planner makes a new plan.");
+}
+
 bool is_wanted_back(const Observation& observation) {
   return observation.queue && std::ranges::any_of(observation.queue->workloads, &Workload::must_give_back);
 }
@@ -69,6 +73,27 @@ Observation before_eviction(Observation observation) {
     for (Workload& workload : observation.queue->workloads) workload.is_evicted = false;
   }
   return observation;
+}
+
+// Saves the state of a job that has too few GPUs left to train, and releases them. The workers have no roles then, so a
+// plan with fewer GPUs than the job allows does. Returns nothing if there is no such plan either. Without elasticity, a
+// job that resumes keeps the plan of its record, so that must not be one for saving.
+std::optional<PolicyResult> save_with_too_few_gpus(Observation observation, const Error& error) {
+  if (!can_save(observation) || observation.job.spec->elasticity == ElasticityMode::kOff) return std::nullopt;
+  observation.job.spec->resources.min_gpus = 1;
+  const PlanLookup lookup = look_up_remaining_plan(observation, {}, std::nullopt).lookup;
+  if (lookup.has_no_plan()) return std::nullopt;
+  if (!lookup.has_plan()) {
+    PolicyResult result = ask_planner(lookup);
+    result.conditions[ConditionType::kPlanned] = planner_is_asked();
+    return result;
+  }
+  const std::string message = fmt::format("The job's record was lost, and {}", error.message);
+  GenerationRecord next =
+      next_generation(observation, rebuilt_record(observation), {Reason::kWaitingForCapacity, message});
+  next.plan = lookup.answer->result->plan;
+  next.releases_gpus = true;
+  return begin_generation(observation, std::move(next));
 }
 
 }  // namespace
@@ -106,9 +131,11 @@ std::optional<PolicyResult> replace_lost_record(const Observation& observation) 
   if (lookup.has_plan()) {
     return adopt_plan(usable, rebuilt_record(observation), *lookup.answer, query, {Reason::kRecordLost, kMessage});
   }
+  if (lookup.has_no_plan()) {
+    if (auto saving = save_with_too_few_gpus(usable, lookup.answer->result.error())) return saving;
+  }
   if (suspends && lookup.has_no_plan()) return std::nullopt;  // without a plan nothing can be saved
-  planned = lookup.has_no_plan() ? no_plan(observation, *lookup.answer)
-                                 : no(Reason::kRecordLost, "The job's record was lost. The planner makes a new plan.");
+  planned = lookup.has_no_plan() ? no_plan(observation, *lookup.answer) : planner_is_asked();
   if (lookup.has_no_plan() && (is_wanted_back(observation) || !may_hold_state(observation)))
     remove_running_pods(result, observation);
   merge(result, ask_planner(lookup));
