@@ -65,6 +65,7 @@ func TestWhatIsLearnedCannotChange(t *testing.T) {
 		"spec.training.optimizer":       {`{"training": {"optimizer": {"clipNorm": "1"}}}`, another},
 		"spec.training.steps":           {`{"training": {"steps": 99}}`, "steps can only grow"},
 		"spec.training.seed":            {`{"training": {"seed": 2}}`, another},
+		"spec.training.initialWeights":  {`{"training": {"initialWeights": "/weights"}}`, another},
 		"spec.data":                     {`{"data": {"path": "/other/*.bin"}}`, another},
 		"spec.managedBy":                {`{"managedBy": "example.com/queue"}`, "two controllers could act at once; " + another},
 		"spec.checkpoint":               {`{"checkpoint": {"path": "/elsewhere"}}`, "a restart would not find the checkpoints"},
