@@ -108,9 +108,10 @@ Result<void> run_logs(const JobArguments& arguments, std::ostream& out) {
     out << explain_missing_pods(*job, system_time());
     return {};
   }
+  // A pod that is still starting has no logs, which is no reason to withhold those of the others.
   std::vector<std::string> words{
-      "logs",         of_job,      fmt::format("--container={}", kTrainerContainer), "--prefix",
-      "--timestamps", "--tail=-1", fmt::format("--max-log-requests={}", kMostPods)};
+      "logs",     of_job,         "--ignore-errors", fmt::format("--container={}", kTrainerContainer),
+      "--prefix", "--timestamps", "--tail=-1",       fmt::format("--max-log-requests={}", kMostPods)};
   if (arguments.follow) {
     words.emplace_back("--follow");
     return tl::unexpected(kubectl.become(words));

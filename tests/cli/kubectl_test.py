@@ -43,7 +43,12 @@ case "$*" in
   *"get pods --all-namespaces"*) cat "$FAKE_KUBECTL/pods.json" 2> /dev/null || forbidden ;;
   *"get pods"*) echo '{"kind": "List", "items": []}' ;;
   *"get modelprofiles"*) echo '{"kind": "List", "items": []}' ;;
-  *logs*) cat "$FAKE_KUBECTL/logs" ;;
+  *logs*)
+    if [ -e "$FAKE_KUBECTL/starting" ]; then
+      said='container "trainer" in pod "demo-2" is waiting to start: ContainerCreating'
+      case "$*" in *--ignore-errors*) echo "error: $said" ;; *) echo "Error from server (BadRequest): $said" >&2; exit 1 ;; esac
+    fi
+    cat "$FAKE_KUBECTL/logs" ;;
   *patch*) echo 'trainingjob.sailor.dev/demo patched' ;;
   *) echo "unexpected: $*" >&2; exit 1 ;;
 esac
@@ -289,6 +294,15 @@ class Kubectl(ProgramTest):
         self.answer("jobs.json", job())
         lines = self.sailor("logs", "demo").stdout.splitlines()
         self.assertEqual([line.split()[-1] for line in lines], ["first", "second", "third", "fourth"])
+
+    def test_logs_of_the_other_workers_are_shown_while_a_pod_starts(self):
+        self.answer("jobs.json", job())
+        self.answer("starting", "")
+        for flags in ([], ["--follow"]):
+            done = self.sailor("logs", "demo", *flags)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn('pod "demo-2" is waiting to start', done.stdout)
+            self.assertIn("fourth", done.stdout)
 
     def test_logs_of_a_job_without_pods_say_why_there_are_none(self):
         waiting = {"state": "Waiting", "conditions": [{"type": "Planned", "status": "False", "reason": "WaitingForCapacity",
