@@ -158,6 +158,7 @@ TEST_F(LostRecord, JobWithTooFewGpusLeftSavesItsStateAndReleasesThem) {
   start({{"checkpoint", {{"path", "/checkpoints"}}}, {"resources", {{"minGpus", 3}}}});
   world.lose_record();
   world.remove_node("b");
+  world.break_peers();
   world.settle();
   EXPECT_EQ(world.state(), "Waiting") << world.status().dump(1);
   EXPECT_TRUE(world.sent.back().releases_gpus);
@@ -166,6 +167,18 @@ TEST_F(LostRecord, JobWithTooFewGpusLeftSavesItsStateAndReleasesThem) {
   world.add_node("c", 1);
   world.settle();
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+}
+
+TEST_F(LostRecord, JobTrainsOnIfNoPlanFitsItsSpecAnyMore) {
+  start({{"checkpoint", {{"path", "/checkpoints"}}}});
+  world.change_job([](Json& job) { job["spec"]["resources"]["minGpus"] = 100; });
+  world.settle();
+  ASSERT_EQ(world.state(), "Running") << world.status().dump(1);
+  world.lose_record();
+  world.settle();
+  EXPECT_FALSE(world.sent.back().releases_gpus);
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForCapacity"));
 }
 
 TEST_F(LostRecord, SuspendedJobWithTooFewGpusLeftStillSavesItsState) {

@@ -75,9 +75,9 @@ Observation before_eviction(Observation observation) {
   return observation;
 }
 
-// Saves the state of a job that has too few GPUs left to train, and releases them. The workers have no roles then, so a
-// plan with fewer GPUs than the job allows does. Returns nothing if there is no such plan either. Without elasticity, a
-// job that resumes keeps the plan of its record, so that must not be one for saving.
+// Saves the state of a job that has too few GPUs left for a plan, and releases them. The workers have no roles then, so
+// a plan with fewer GPUs than the job allows does. Returns nothing if there is no such plan either. Without elasticity,
+// a job that resumes keeps the plan of its record, so that must not be one for saving.
 std::optional<PolicyResult> save_with_too_few_gpus(Observation observation, const Error& error) {
   if (!can_save(observation) || observation.job.spec->elasticity == ElasticityMode::kOff) return std::nullopt;
   observation.job.spec->resources.min_gpus = 1;
@@ -131,11 +131,13 @@ std::optional<PolicyResult> replace_lost_record(const Observation& observation) 
   if (lookup.has_plan()) {
     return adopt_plan(usable, rebuilt_record(observation), *lookup.answer, query, {Reason::kRecordLost, kMessage});
   }
-  if (lookup.has_no_plan()) {
+  const bool trains_on = any_worker_trains(observation) && !suspends && !is_wanted_back(observation);
+  if (lookup.has_no_plan() && !trains_on) {
     if (auto saving = save_with_too_few_gpus(usable, lookup.answer->result.error())) return saving;
   }
   if (suspends && lookup.has_no_plan()) return std::nullopt;  // without a plan nothing can be saved
   planned = lookup.has_no_plan() ? no_plan(observation, *lookup.answer) : planner_is_asked();
+  if (trains_on) result.conditions[ConditionType::kRunning] = yes(Reason::kTraining, "The workers train on.");
   if (lookup.has_no_plan() && (is_wanted_back(observation) || !may_hold_state(observation)))
     remove_running_pods(result, observation);
   merge(result, ask_planner(lookup));
