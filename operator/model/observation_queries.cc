@@ -25,10 +25,16 @@ void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& r
   if (!best || rank(*report->progress) > rank(*best)) best = report->progress;
 }
 
+// Returns the pool that a pod runs in. The labels of its node may have changed since the pod was made.
+const PoolKey& present_pool(const Observation& observation, const PodView& pod) {
+  const NodeView* node = observation.cluster->find_node(pod.node);
+  return node == nullptr ? pod.pool : node->pool;
+}
+
 // Returns the pool of a pod that costs money. Null: the pod does not run, or its pool is gone.
 const PoolDeclaration* paid_pool(const Observation& observation, const PodView& pod) {
   if (!pod.is_ours || pod.phase != PodPhase::kRunning) return nullptr;
-  const auto pool = observation.cluster->pools.find(pod.pool);
+  const auto pool = observation.cluster->pools.find(present_pool(observation, pod));
   return pool == observation.cluster->pools.end() ? nullptr : &pool->second;
 }
 
@@ -141,8 +147,8 @@ double saved_dollars_per_hour(const Observation& observation) {
   double sum = 0;
   for (const PodView& pod : observation.pods) {
     const PoolDeclaration* pool = paid_pool(observation, pod);
-    if (pool == nullptr || pod.pool.provisioning != Provisioning::kSpot) continue;
-    const auto price = price_on_demand(*observation.cluster, pod.pool);
+    if (pool == nullptr || pool->key.provisioning != Provisioning::kSpot) continue;
+    const auto price = price_on_demand(*observation.cluster, pool->key);
     if (price) sum += (*price - pool->price_per_gpu).value() * pod.gpus;
   }
   return sum;

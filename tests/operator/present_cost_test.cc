@@ -37,6 +37,19 @@ TEST_F(PresentCost, FollowsThePriceOfThePool) {
   EXPECT_EQ(world.generation(), 1) << "the plan stays, with the figures that it was made with";
 }
 
+TEST_F(PresentCost, FollowsNodesWhoseLabelsPutThemIntoAnotherPool) {
+  world.add_pool("other", {{"zone", "us-central1-b"}, {"pricePerGpuHour", "0.25"}});
+  for (const char* name : {"a", "b"}) {
+    Json node = world.api_server.find("nodes", name);
+    node["metadata"]["labels"]["topology.kubernetes.io/zone"] = "us-central1-b";
+    world.api_server.put("/api/v1/nodes", node);
+  }
+  world.pass(seconds(60));
+  world.settle();
+  EXPECT_EQ(rate(), "1.0000");
+  EXPECT_EQ(world.nodes_in_use().size(), 2U);
+}
+
 TEST_F(PresentCost, OfASuspendedJobIsNothing) {
   world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
   world.settle();
