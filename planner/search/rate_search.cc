@@ -32,7 +32,8 @@ class RateSearch {
   bool is_answered_without_limits() {
     best_without_limits_.run(space_, tables_);
     search_.add_answers_of(best_without_limits_);
-    return best_feasible() != nullptr;
+    const PlanCandidate* best = best_without_limits_.best();
+    return best != nullptr && goal_.score_of(best->estimate, best->plan.gpus()).is_feasible();
   }
 
   // Twice the GPUs often take half the time, for nearly the same cost, but costs are no guide from one to the other. So

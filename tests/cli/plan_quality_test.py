@@ -90,6 +90,12 @@ class PlanQuality(ProgramTest):
                 cheap = self.estimate(self.gpt2(f'type: MinCost, minThroughput: "{share * fast["throughput"]:.6f}"'), self.mixed)
                 self.assertLessEqual(cheap["costPerIteration"], 1.01 * fast["costPerIteration"], f"{limit} {share}")
 
+    def test_a_running_plan_that_keeps_a_limit_does_not_end_the_search_for_better_ones(self):
+        cheapest = sailor("plan", "-f", self.gpt2("type: MinCost"), "--cluster", self.mixed, "-o", "json")
+        running = self.write("running.json", cheapest.stdout)
+        job = self.gpt2('type: MaxThroughput, maxCostPerIteration: "0.0012"')
+        self.assertLessEqual(self.seconds(job, self.mixed, "--current", running), 1.01 * self.seconds(job, self.mixed))
+
     def test_the_stated_region_of_zones_counts_not_their_names(self):
         def planned(first, second):
             pools = [gpu_pool(zone, zone, "nvidia-tesla-a100", 1, 3, 1.5).replace(f"region: {zone[:-2]}", "region: lab")
