@@ -10,7 +10,8 @@
 namespace sailor {
 
 inline constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
-inline constexpr int kGpusOfWide = 128;  // with more, a wide search takes a second
+inline constexpr int kGpusOfWide = 128;     // with more, a wide search takes a second
+inline constexpr int kGpusOfRates = 2'048;  // with more, searches by price take minutes
 
 struct Breadth {
   double start_slack = 1;           // a start may be slower than the best plan by this factor
@@ -24,10 +25,13 @@ struct Breadth {
   [[nodiscard]] double slack(bool has_new_sizes) const { return has_new_sizes ? slack_of_sizes : slack_of_stages; }
 
   static Breadth of(const PlanningProblem& problem) {
-    if (problem.most_gpus() > kGpusOfWide) return {.start_slack = 1.25, .climbs_of_sizes = 0};
+    const bool searches_rates = problem.most_gpus() > kFewGpus && problem.most_gpus() <= kGpusOfRates;
+    if (problem.most_gpus() > kGpusOfWide) {
+      return {.start_slack = 1.25, .climbs_of_sizes = 0, .searches_rates = searches_rates};
+    }
     return {.start_slack = 1.4,
             .climbs_of_sizes = 3,
-            .searches_rates = problem.most_gpus() > kFewGpus,
+            .searches_rates = searches_rates,
             .slack_of_sizes = 1.1,
             .slack_of_stages = 1.04};
   }

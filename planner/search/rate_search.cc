@@ -10,11 +10,15 @@
 namespace sailor {
 namespace {
 
-constexpr int kRatesOfRound = 6;    // the prices per hour of the first round
-constexpr int kRatesBetween = 4;    // those of each further round
-constexpr int kMostRounds = 4;      // further ones
+// Rounds that divide the whole range of interesting prices per hour. The best plan of the first one narrows the range.
+constexpr int kRoundsOfRange = 2;
+constexpr int kRatesOfRange = 6;    // the prices of each of them
+constexpr int kRoundsOfBest = 4;    // rounds near the best plan
+constexpr int kRatesOfBest = 4;     // the prices of each of them
+constexpr double kNearMiss = 0.05;  // a plan that misses a limit by this part may be improved until it keeps it
+constexpr std::size_t kMostNearMisses = 4;
 constexpr double kSlightly = 1e-9;  // a plan at exactly this price is allowed
-// The prices of the first round end at this part of the greatest one, also if some GPUs cost nothing.
+// The range ends at this part of the greatest price, also if some GPUs cost nothing.
 constexpr double kLeastPart = 1e-3;
 
 class RateSearch {
@@ -36,6 +40,14 @@ class RateSearch {
     return best != nullptr && goal_.score_of(best->estimate, best->plan.gpus()).is_feasible();
   }
 
+  // Searches for the best other figure, also without the limits: nearly every limit that can be kept is kept there.
+  void search_other_figure() {
+    best_other_.run(space_, tables_);
+    search_.add_answers_of(best_other_);
+  }
+
+  [[nodiscard]] bool has_answer() const { return best_feasible() != nullptr; }
+
   // Twice the GPUs often take half the time, for nearly the same cost, but costs are no guide from one to the other. So
   // this searches for faster plans among those that cost at most slightly more than the cheapest.
   void search_faster_equals() {
@@ -48,33 +60,36 @@ class RateSearch {
     search_.polish(space_);
   }
 
+  // Searches between the two figures. Call it after both have been searched.
   void run() {
-    best_other_.run(space_, tables_);
-    search_.add_answers_of(best_other_);
     const bool has_ends = best_without_limits_.best() != nullptr && best_other_.best() != nullptr;
     // Without a feasible plan not even the plan that keeps the limit best keeps it.
-    if (!has_ends || best_feasible() == nullptr) return;
-    const auto [least, most] = interesting_rates();
-    if (least >= most) return;
-    const double factor = std::pow(most / least, 1.0 / kRatesOfRound);
-    std::vector<double> rates;
-    for (int i = 1; i <= kRatesOfRound; ++i) rates.push_back(least * std::pow(factor, i));
-    search_at(rates);
-    approach(factor);
+    if (!has_ends || !has_answer()) return;
+    double factor = 1;
+    for (int round = 0; round < kRoundsOfRange; ++round) {
+      const auto [least, most] = interesting_rates();
+      if (least >= most) return;
+      factor = std::pow(most / least, 1.0 / kRatesOfRange);
+      std::vector<double> rates;
+      for (int i = 1; i <= kRatesOfRange; ++i) rates.push_back(least * std::pow(factor, i));
+      search_at(rates);
+    }
+    search_near_best(factor);
+    improve_near_misses();
     improve_at_its_price();
     search_.polish(space_);
   }
 
  private:
-  // Searches at prices from that of the best plan to the next one of the first round, as long as this finds a better
-  // plan. With a limit on cost the better plan uses more than the best one, and with a limit on time it uses less.
-  void approach(double factor) {
+  // Searches at prices from that of the best plan to the next one of the range, as long as this finds a better plan.
+  // With a limit on cost the better plan uses more than the best one, and with a limit on time it uses less.
+  void search_near_best(double factor) {
     const double towards = goal_.figure == Goal::Figure::kTime ? 1 : -1;
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < kRoundsOfBest; ++round) {
       const Score before = best_feasible()->score;
       const double best = best_feasible()->estimate.cost_per_hour().value();
       std::vector<double> rates;
-      for (int i = 1; i <= kRatesBetween; ++i) rates.push_back(best * std::pow(factor, towards * i / kRatesBetween));
+      for (int i = 1; i <= kRatesOfBest; ++i) rates.push_back(best * std::pow(factor, towards * i / kRatesOfBest));
       search_at(rates);
       if (!(best_feasible()->score < before)) return;
     }
@@ -88,6 +103,32 @@ class RateSearch {
     at_price.add_answers_of(search_);
     at_price.polish(space_);
     search_.add_answers_of(at_price);
+  }
+
+  // Whether the plan of a search nearly keeps the limits, and would be better than the best plan if it kept them.
+  [[nodiscard]] bool is_near_miss(const Search& found) const {
+    if (found.best() == nullptr || !found.best()->score.is_feasible()) return false;
+    const EstimateSummary& estimate = found.best()->estimate;
+    const double miss = goal_.misses_of(estimate, found.best()->plan.gpus()).sum();
+    return miss > 0 && miss <= kNearMiss && goal_.value_of(estimate) < best_feasible()->score.value;
+  }
+
+  // Improves the best of the plans that nearly keep the limits, at a price per hour that is slightly higher.
+  void improve_near_misses() {
+    std::vector<const Search*> near;
+    for (const Search& found : searches_) {
+      if (is_near_miss(found)) near.push_back(&found);
+    }
+    std::ranges::stable_sort(near, {}, [&](const Search* one) { return goal_.value_of(one->best()->estimate); });
+    if (near.size() > kMostNearMisses) near.resize(kMostNearMisses);
+    std::deque<Search> improved;
+    for (const Search* found : near) {
+      const double rate = found->best()->estimate.cost_per_hour().value() * (1 + kNearMiss);
+      improved.emplace_back(search_.problem(), search_.limits(), nullptr, goals_of(Goal::Figure::kTime, rate));
+      improved.back().add_answers_of(*found);
+    }
+    run_each(improved.size(), [&](std::size_t i) { improved[i].polish(space_); });
+    for (const Search& each : improved) search_.add_answers_of(each);
   }
 
   [[nodiscard]] const PlanCandidate* best_feasible() const {
@@ -119,17 +160,30 @@ class RateSearch {
     return {goal, goal};
   }
 
-  // Searches for the fastest plans below these prices per hour.
+  // Returns about the longest useful iteration at this price per hour that would be an answer as good as the best one.
+  [[nodiscard]] Seconds longest_worthwhile(double rate) const {
+    const EstimateSummary& best = best_feasible()->estimate;
+    const bool is_time = goal_.figure == Goal::Figure::kTime;
+    Seconds longest = is_time ? std::min(goal_.longest, best.iteration) : goal_.longest;
+    const Dollars most = is_time ? goal_.most_cost : std::min(goal_.most_cost, best.cost);
+    if (rate > 0) longest = std::min(longest, most / DollarsPerHour(rate));
+    return longest * (best.useful_iteration() / best.iteration);
+  }
+
+  // Searches for the fastest plans below these prices per hour. Seeds from the relaxed problem, which knows no prices
+  // per hour, would take a third of the time and change no answer.
   void search_at(const std::vector<double>& rates) {
-    std::deque<Search> searches;
+    const std::size_t first = searches_.size();
+    std::vector<Seconds> worthwhile;
     for (const double rate : rates) {
-      searches.emplace_back(search_.problem(), search_.limits(), nullptr,
-                            goals_of(Goal::Figure::kTime, rate * (1 + kSlightly)));
+      worthwhile.push_back(longest_worthwhile(rate));
+      searches_.emplace_back(search_.problem(), search_.limits(), nullptr,
+                             goals_of(Goal::Figure::kTime, rate * (1 + kSlightly)));
     }
-    run_each(searches.size(), [&](std::size_t i) {
-      if (!search_.limits().is_over()) searches[i].run(space_, tables_);
+    run_each(rates.size(), [&](std::size_t i) {
+      if (!search_.limits().is_over()) searches_[first + i].run_against(worthwhile[i].value(), space_, {});
     });
-    for (const Search& each : searches) search_.add_answers_of(each);
+    for (std::size_t i = first; i < searches_.size(); ++i) search_.add_answers_of(searches_[i]);
   }
 
   Search& search_;
@@ -138,6 +192,7 @@ class RateSearch {
   Goal goal_;
   Search best_without_limits_;
   Search best_other_;
+  std::deque<Search> searches_;  // those at a price per hour
 };
 
 }  // namespace
@@ -149,14 +204,16 @@ void run_with_limits(Search& search, PlanSpace space, std::span<const GroupTimeT
     return;
   }
   RateSearch rates(search, space, tables);
-  if (!Goal::of(problem.job).limits_iteration()) {
+  const bool has_limits = Goal::of(problem.job).limits_iteration();
+  const bool is_answered = has_limits && rates.is_answered_without_limits();
+  if (has_limits && !is_answered) rates.search_other_figure();
+  // Local search with the limits is slow and far behind the searches by price, so it runs only if it is needed.
+  if (!has_limits || !rates.has_answer()) {
     search.run(space, tables, nearby);
-  } else if (rates.is_answered_without_limits()) {
-    if (nearby != nullptr) search.add_nearby(*nearby, space);
-  } else {
-    search.run(space, tables, nearby);
-    rates.run();
+  } else if (nearby != nullptr) {
+    search.add_nearby(*nearby, space);
   }
+  if (has_limits && !is_answered) rates.run();
   rates.search_faster_equals();
 }
 

@@ -96,6 +96,19 @@ class PlanQuality(ProgramTest):
         job = self.gpt2('type: MaxThroughput, maxCostPerIteration: "0.0012"')
         self.assertLessEqual(self.seconds(job, self.mixed, "--current", running), 1.01 * self.seconds(job, self.mixed))
 
+    def test_a_limit_on_cost_finds_what_one_on_the_hourly_price_finds_also_on_hundreds_of_gpus(self):
+        pools = self.write("many.yaml", "---\n".join([gpu_pool("a100", "us-central1-a", "nvidia-tesla-a100", 8, 12, 3),
+                                                      gpu_pool("l4", "us-central1-a", "nvidia-l4", 8, 12, 0.6),
+                                                      gpu_pool("v100", "us-central1-a", "nvidia-tesla-v100", 8, 6, 1)]))
+        job = OPT.format(model="opt-350m", batch=512).replace("FP32", "BF16").replace("512, precision", "1024, precision")
+
+        def planned(limit):
+            return self.estimate(self.write("limited.yaml", f"{job}  objective: {{type: MaxThroughput, {limit}}}\n"), pools)
+        for rate in (60, 141):
+            known = planned(f'maxCostPerHour: "{rate}"')
+            found = planned(f'maxCostPerIteration: "{1.0001 * known["costPerIteration"]:.8f}"')
+            self.assertLessEqual(found["iterationSeconds"], 1.05 * known["iterationSeconds"], rate)
+
     def test_the_stated_region_of_zones_counts_not_their_names(self):
         def planned(first, second):
             pools = [gpu_pool(zone, zone, "nvidia-tesla-a100", 1, 3, 1.5).replace(f"region: {zone[:-2]}", "region: lab")
