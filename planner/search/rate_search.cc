@@ -65,15 +65,16 @@ class RateSearch {
     const bool has_ends = best_without_limits_.best() != nullptr && best_other_.best() != nullptr;
     // Without a feasible plan not even the plan that keeps the limit best keeps it.
     if (!has_ends || !has_answer()) return;
-    double factor = 1;
+    double factor = 0;
     for (int round = 0; round < kRoundsOfRange; ++round) {
       const auto [least, most] = interesting_rates();
-      if (least >= most) return;
+      if (least >= most) break;
       factor = std::pow(most / least, 1.0 / kRatesOfRange);
       std::vector<double> rates;
       for (int i = 1; i <= kRatesOfRange; ++i) rates.push_back(least * std::pow(factor, i));
       search_at(rates);
     }
+    if (factor == 0) return;  // no price per hour lies between the two figures
     search_near_best(factor);
     improve_near_misses();
     improve_at_its_price();
@@ -120,6 +121,9 @@ class RateSearch {
       if (is_near_miss(found)) near.push_back(&found);
     }
     std::ranges::stable_sort(near, {}, [&](const Search* one) { return goal_.value_of(one->best()->estimate); });
+    const auto same =
+        std::ranges::unique(near, {}, [](const Search* one) -> const GroupedPlan& { return one->best()->plan; });
+    near.erase(same.begin(), same.end());
     if (near.size() > kMostNearMisses) near.resize(kMostNearMisses);
     std::deque<Search> improved;
     for (const Search* found : near) {
