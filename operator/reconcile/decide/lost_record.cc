@@ -96,6 +96,23 @@ std::optional<PolicyResult> save_with_too_few_gpus(Observation observation, cons
   return begin_generation(observation, std::move(next));
 }
 
+bool trains_on(const Observation& observation) {
+  return any_worker_trains(observation) && !observation.job.spec->suspend && !is_wanted_back(observation);
+}
+
+PolicyResult wait_for_plan(const Observation& observation, const PlanLookup& lookup) {
+  PolicyResult result = ask_planner(lookup);
+  Condition& planned = result.conditions[ConditionType::kPlanned];
+  planned = lookup.has_no_plan() ? no_plan(observation, *lookup.answer) : planner_is_asked();
+  if (trains_on(observation)) {
+    result.conditions[ConditionType::kRunning] = yes(Reason::kTraining, "The workers train on.");
+  }
+  if (lookup.has_no_plan() && (is_wanted_back(observation) || !may_hold_state(observation))) {
+    remove_running_pods(result, observation);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::int64_t highest_known_generation(const Observation& observation) {
@@ -114,10 +131,10 @@ std::optional<PolicyResult> replace_lost_record(const Observation& observation) 
   if (await_end_of_pods(observation)) return std::nullopt;
   const bool suspends = observation.job.spec->suspend;
   if (suspends && !may_hold_state(observation)) return std::nullopt;  // there is nothing to save
-  PolicyResult result;
-  Condition& planned = result.conditions[ConditionType::kPlanned];
   if (awaits_answers(observation)) {
-    planned = no(Reason::kRecordLost, "The job's record was lost. The operator asks the pods for their generation.");
+    PolicyResult result;
+    result.conditions[ConditionType::kPlanned] =
+        no(Reason::kRecordLost, "The job's record was lost. The operator asks the pods for their generation.");
     return result;
   }
   if (!may_hold_state(observation)) {
@@ -131,17 +148,11 @@ std::optional<PolicyResult> replace_lost_record(const Observation& observation) 
   if (lookup.has_plan()) {
     return adopt_plan(usable, rebuilt_record(observation), *lookup.answer, query, {Reason::kRecordLost, kMessage});
   }
-  const bool trains_on = any_worker_trains(observation) && !suspends && !is_wanted_back(observation);
-  if (lookup.has_no_plan() && !trains_on) {
+  if (lookup.has_no_plan() && !trains_on(observation)) {
     if (auto saving = save_with_too_few_gpus(usable, lookup.answer->result.error())) return saving;
   }
   if (suspends && lookup.has_no_plan()) return std::nullopt;  // without a plan nothing can be saved
-  planned = lookup.has_no_plan() ? no_plan(observation, *lookup.answer) : planner_is_asked();
-  if (trains_on) result.conditions[ConditionType::kRunning] = yes(Reason::kTraining, "The workers train on.");
-  if (lookup.has_no_plan() && (is_wanted_back(observation) || !may_hold_state(observation)))
-    remove_running_pods(result, observation);
-  merge(result, ask_planner(lookup));
-  return result;
+  return wait_for_plan(observation, lookup);
 }
 
 std::optional<PolicyResult> outnumber_unknown_generation(const Observation& observation) {
