@@ -11,7 +11,7 @@ namespace sailor {
 
 inline constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 inline constexpr int kGpusOfWide = 128;     // with more, a wide search takes a second
-inline constexpr int kGpusOfRates = 2'048;  // with more, searches by price take minutes
+inline constexpr int kGpusOfRates = 2'048;  // with more, searches by price take a minute
 
 struct Breadth {
   double start_slack = 1;           // a start may be slower than the best plan by this factor

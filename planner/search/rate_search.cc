@@ -140,16 +140,20 @@ class RateSearch {
     return best != nullptr && best->score.is_feasible() ? best : nullptr;
   }
 
+  // Returns the longest time and the greatest cost of an iteration of a plan that is as good as the best one.
+  [[nodiscard]] std::pair<Seconds, Dollars> limits_to_beat() const {
+    const EstimateSummary& best = best_feasible()->estimate;
+    const bool is_time = goal_.figure == Goal::Figure::kTime;
+    return {is_time ? std::min(goal_.longest, best.iteration) : goal_.longest,
+            is_time ? goal_.most_cost : std::min(goal_.most_cost, best.cost)};
+  }
+
   // Returns the least and the greatest price per hour of a plan that keeps the limits and may be better than the best
   // one: it costs no less than the cheapest plan and is not faster than the fastest.
   [[nodiscard]] std::pair<double, double> interesting_rates() const {
-    const EstimateSummary& best = best_feasible()->estimate;
     const EstimateSummary& one_end = best_without_limits_.best()->estimate;
     const EstimateSummary& other_end = best_other_.best()->estimate;
-    const Seconds longest =
-        std::min(goal_.longest, goal_.figure == Goal::Figure::kTime ? best.iteration : Seconds(Goal::kUnlimited));
-    const Dollars most_cost =
-        std::min(goal_.most_cost, goal_.figure == Goal::Figure::kCost ? best.cost : Dollars(Goal::kUnlimited));
+    const auto [longest, most_cost] = limits_to_beat();
     const Dollars least_cost = std::min(one_end.cost, other_end.cost);
     const Seconds shortest = std::min(one_end.iteration, other_end.iteration);
     const double most = (most_cost / shortest).value();
@@ -167,9 +171,7 @@ class RateSearch {
   // Returns about the longest useful iteration at this price per hour that would be an answer as good as the best one.
   [[nodiscard]] Seconds longest_worthwhile(double rate) const {
     const EstimateSummary& best = best_feasible()->estimate;
-    const bool is_time = goal_.figure == Goal::Figure::kTime;
-    Seconds longest = is_time ? std::min(goal_.longest, best.iteration) : goal_.longest;
-    const Dollars most = is_time ? goal_.most_cost : std::min(goal_.most_cost, best.cost);
+    auto [longest, most] = limits_to_beat();
     if (rate > 0) longest = std::min(longest, most / DollarsPerHour(rate));
     return longest * (best.useful_iteration() / best.iteration);
   }
