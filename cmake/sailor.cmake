@@ -24,6 +24,8 @@ add_library(sailor_options INTERFACE)
 target_include_directories(sailor_options INTERFACE "${CMAKE_SOURCE_DIR}")
 # Whether a file sees fmt as a shared library must be the same everywhere, because the precompiled headers contain fmt.
 target_link_libraries(sailor_options INTERFACE fmt::fmt)
+# GCC frees its memory first when it holds a gigabyte: compiling takes 9 to 13 % less time and a quarter more memory (2026-11-30).
+target_compile_options(sailor_options INTERFACE "SHELL:--param ggc-min-heapsize=1048576")
 target_compile_options(sailor_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror
                        -Wno-missing-field-initializers)  # a field left out of a designated initialiser has its default
 if(SAILOR_SANITIZER)
@@ -48,6 +50,11 @@ endif()
 option(SAILOR_PRECOMPILE "Compile the most frequent headers only once" ON)
 set(SAILOR_FREQUENT_HEADERS <algorithm> <chrono> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set>
     <string> <string_view> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp> <tl/expected.hpp>)
+
+# Tests are optimised little: compiling them takes 60 % of the time of -O2 (2026-11-30). GCC then takes values of the standard
+# library for uninitialised ones.
+add_library(sailor_little_optimized INTERFACE)
+target_compile_options(sailor_little_optimized INTERFACE $<$<CONFIG:RelWithDebInfo>:-Og> -Wno-maybe-uninitialized)
 
 # Compiles the headers once under this name, for the targets that sailor_precompile gives them to.
 function(sailor_precompiled_headers name)
@@ -116,21 +123,27 @@ endfunction()
 # LABELS: unit (short, needs no cluster; the default), slow, gpu; also sanitized: runs under the sanitizers too, as all
 #   tests labelled unit do. docs/testing.md describes the labels.
 # LONG_TESTS Suite.*: the tests that match have the label long only, and run in `make test-all`, not in `make test`.
+# OPTIMIZED: compiled as the programs are, for tests that compute much themselves.
 # RUN_SERIAL: for tests that start processes or threads at fixed addresses. TIMEOUT: seconds for each test, 600 by default.
 # SEPARATE: as for a library.
 # PRECOMPILE: as for a library, or the NAME of sailor_precompiled_headers; by default sailor_test_headers.
 function(sailor_test name)
-  cmake_parse_arguments(ARG "RUN_SERIAL;SEPARATE" "TIMEOUT;LONG_TESTS" "SOURCES;LINK;LABELS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED;RUN_SERIAL;SEPARATE" "TIMEOUT;LONG_TESTS" "SOURCES;LINK;LABELS;PRECOMPILE" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)
   endif()
-  if(NOT ARG_PRECOMPILE)
+  if(NOT ARG_PRECOMPILE AND ARG_OPTIMIZED)
+    set(ARG_PRECOMPILE sailor_frequent_headers)
+  elseif(NOT ARG_PRECOMPILE)
     set(ARG_PRECOMPILE sailor_test_headers)
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  if(NOT ARG_OPTIMIZED)
+    target_link_libraries(${name} PRIVATE sailor_little_optimized)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_link_libraries(${name} PRIVATE sailor_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE "SAILOR_SOURCE_DIR=\".\"")
