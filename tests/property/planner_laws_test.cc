@@ -1,5 +1,8 @@
 // Laws of the planner, on random small worlds and with several execution models.
 #include <algorithm>
+#include <ranges>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,10 +18,23 @@ using testing::a_small_world;
 using testing::BruteForce;
 using testing::SmallWorld;
 
-class PlannerLaws : public ::testing::TestWithParam<std::string> {
+struct Trial {
+  std::string model;  // the execution model's name
+  bool whole;         // on all worlds, which takes minutes, or on the first third of them
+};
+
+class PlannerLaws : public ::testing::TestWithParam<Trial> {
  protected:
-  PlannerLaws() : simulator_({}, google_cloud_network(), *find_execution_model(GetParam())) { current = &simulator_; }
+  PlannerLaws() : simulator_({}, google_cloud_network(), *find_execution_model(GetParam().model)) {
+    current = &simulator_;
+  }
   ~PlannerLaws() override { current = nullptr; }
+
+  // Returns how many of this many worlds are tried.
+  static int tried(int all) { return GetParam().whole ? all : all / 3; }
+
+  // Returns the seeds of those worlds.
+  static auto seeds(int all, std::uint64_t first = 1) { return std::views::iota(first, first + tried(all)); }
 
  public:
   static inline const Simulator* current = nullptr;  // of the test that runs
@@ -27,12 +43,20 @@ class PlannerLaws : public ::testing::TestWithParam<std::string> {
   Simulator simulator_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Models, PlannerLaws, ::testing::Values("trainer", "default", "deepspeed", "sailor-paper"),
-                         [](const auto& model) {
-                           std::string name = model.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+std::vector<Trial> trials(bool whole) {
+  std::vector<Trial> trials;
+  for (const char* model : {"trainer", "default", "deepspeed", "sailor-paper"}) trials.push_back({model, whole});
+  return trials;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Trial>& trial) {
+  std::string name = trial.param.model;
+  std::erase(name, '-');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, PlannerLaws, ::testing::ValuesIn(trials(false)), name_of);
+INSTANTIATE_TEST_SUITE_P(WholeModels, PlannerLaws, ::testing::ValuesIn(trials(true)), name_of);
 
 const Simulator& simulator() { return *PlannerLaws::current; }
 
@@ -84,31 +108,31 @@ std::optional<PlannedJob> compared_with_brute_force(const SmallWorld& world, Pla
 // Brute force also tries every partition of the remaining microbatches among the replicas of a stage.
 TEST_P(PlannerLaws, BruteForceFindsNoBetterPlanInThePapersSpace) {
   int feasible = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const std::uint64_t seed : seeds(300)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     feasible += compared_with_brute_force(a_small_world(seed, 10), PlanSpace::kPaper) ? 1 : 0;
   }
-  EXPECT_GT(feasible, 150) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(feasible, tried(150)) << "most worlds should have a plan, or this test tests little";
 }
 
 // In this space a replica may have any number of microbatches and a stage any replicas. One world in three has up to
 // ten GPUs, the others up to six. Worlds with many GPUs have fewer microbatches, which limits the time of brute force.
 TEST_P(PlannerLaws, BruteForceFindsNoBetterPlanInTheFlowSpace) {
   int feasible = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const std::uint64_t seed : seeds(300)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, seed % 3 == 0 ? 10 : 6);
     int& batch = world.job.training.global_batch_size;
     batch = std::min(batch, world.cluster.free_gpus() > 7 ? 4 : 8);
     feasible += compared_with_brute_force(world, PlanSpace::kFlow) ? 1 : 0;
   }
-  EXPECT_GT(feasible, 150) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(feasible, tried(150)) << "most worlds should have a plan, or this test tests little";
 }
 
 // A random node of the world has slow GPUs. GPUs of different grades are never in one tensor-parallel group.
 TEST_P(PlannerLaws, BruteForceFindsNoBetterPlanWithSlowGpus) {
   int feasible = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : seeds(100)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, 6);
     int& batch = world.job.training.global_batch_size;
@@ -116,7 +140,7 @@ TEST_P(PlannerLaws, BruteForceFindsNoBetterPlanWithSlowGpus) {
     testing::make_a_node_slow(world, seed);
     feasible += compared_with_brute_force(world, PlanSpace::kFlow) ? 1 : 0;
   }
-  EXPECT_GT(feasible, 40) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(feasible, tried(40)) << "most worlds should have a plan, or this test tests little";
 }
 
 // Checks the bound of the world's plan. Brute force lists every plan, so that a bound cannot be right only because no
@@ -134,31 +158,31 @@ bool is_bound_compared_with_brute_force(const SmallWorld& world) {
 
 TEST_P(PlannerLaws, TheBoundIsNotBeatenByAnyPlanOfTheFlowSpace) {
   int feasible = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : seeds(100)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, 5);
     world.job.training.global_batch_size = std::min(world.job.training.global_batch_size, 4);
     feasible += is_bound_compared_with_brute_force(world) ? 1 : 0;
   }
-  EXPECT_GT(feasible, 50) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(feasible, tried(50)) << "most worlds should have a plan, or this test tests little";
 }
 
 TEST_P(PlannerLaws, TheBoundIsNotBeatenByAnyPlanWithSlowGpus) {
   int feasible = 0;
-  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+  for (const std::uint64_t seed : seeds(50)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, 5);
     world.job.training.global_batch_size = std::min(world.job.training.global_batch_size, 4);
     testing::make_a_node_slow(world, seed);
     feasible += is_bound_compared_with_brute_force(world) ? 1 : 0;
   }
-  EXPECT_GT(feasible, 20) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(feasible, tried(20)) << "most worlds should have a plan, or this test tests little";
 }
 
 // With more nodes, a looser budget or a lower price, the planner does at least as well as in the smaller world.
 TEST_P(PlannerLaws, ABetterWorldNeverWorsensARunningPlan) {
   int feasible = 0;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (const std::uint64_t seed : seeds(150)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const SmallWorld world = a_small_world(seed, 12);
     const auto before = plan(world, PlanSpace::kFlow);
@@ -182,11 +206,11 @@ TEST_P(PlannerLaws, ABetterWorldNeverWorsensARunningPlan) {
     ASSERT_TRUE(after) << after.error().message;
     EXPECT_LE(value_of(world.job, after->estimate), value_of(world.job, before->estimate) * (1 + 1e-9));
   }
-  EXPECT_GT(feasible, 75);
+  EXPECT_GT(feasible, tried(75));
 }
 
 TEST_P(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (const std::uint64_t seed : seeds(150)) {
     const SmallWorld world = a_small_world(seed, 8);
     const auto paper = plan(world, PlanSpace::kPaper);
     const auto flow = plan(world, PlanSpace::kFlow);
@@ -200,7 +224,7 @@ TEST_P(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
 }
 
 TEST_P(PlannerLaws, EveryPlanUsesOnlyAvailableGpusAndRespectsTheLimits) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const std::uint64_t seed : seeds(300)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const SmallWorld world = a_small_world(seed, 16);
     const auto planned = plan(world, PlanSpace::kFlow);
@@ -220,7 +244,7 @@ TEST_P(PlannerLaws, EveryPlanUsesOnlyAvailableGpusAndRespectsTheLimits) {
 }
 
 TEST_P(PlannerLaws, TheEstimateOfTheSearchIsThatOfTheSimulator) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : seeds(100)) {
     const SmallWorld world = a_small_world(seed, 12);
     const auto planned = plan(world, PlanSpace::kFlow);
     if (!planned) continue;
@@ -237,7 +261,7 @@ TEST_P(PlannerLaws, TheEstimateOfTheSearchIsThatOfTheSimulator) {
 
 TEST_P(PlannerLaws, TheSameQuestionHasTheSameAnswerWhateverWasAskedBefore) {
   const Planner planner(simulator());
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const std::uint64_t seed : seeds(60)) {
     SmallWorld world = a_small_world(seed, 10);
     const auto first = planner.plan(world.job, world.cluster, {}, {});
     const SmallWorld other = a_small_world(seed + 1000, 16);
@@ -252,7 +276,7 @@ TEST_P(PlannerLaws, TheSameQuestionHasTheSameAnswerWhateverWasAskedBefore) {
 }
 
 TEST_P(PlannerLaws, NoPlanIsFasterThanTheBound) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const std::uint64_t seed : seeds(200)) {
     const SmallWorld world = a_small_world(seed, 16);
     const auto planned = plan(world, PlanSpace::kFlow);
     if (!planned) continue;
@@ -274,7 +298,7 @@ Result<PlannedJob> thoroughly_planned(SmallWorld& world) {
 
 TEST_P(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
   int proved = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : seeds(100)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, seed % 2 == 0 ? 6 : 40);
     const auto planned = thoroughly_planned(world);
@@ -286,14 +310,14 @@ TEST_P(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
     ASSERT_TRUE(best);
     EXPECT_LE(1 / best->iteration.value(), planned->bound_throughput * (1 + 1e-9));
   }
-  EXPECT_GT(proved, 50) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(proved, tried(50)) << "most worlds should have a plan, or this test tests little";
 }
 
 // Brute force tries every partition of microbatches among any replicas, including stages with mixed tensor-parallel
 // sizes.
 TEST_P(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
   int proved = 0;
-  for (std::uint64_t seed = 201; seed <= 280; ++seed) {
+  for (const std::uint64_t seed : seeds(80, 201)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, 5);
     world.job.training.global_batch_size = std::min(world.job.training.global_batch_size, 4);
@@ -303,13 +327,13 @@ TEST_P(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
     ++proved;
     EXPECT_LE(1 / best->iteration.value(), planned->bound_throughput * (1 + 1e-9));
   }
-  EXPECT_GT(proved, 40) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(proved, tried(40)) << "most worlds should have a plan, or this test tests little";
 }
 
 // With few microbatches for many GPUs, stages end at very different times and every replica has few microbatches.
 TEST_P(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
   int proved = 0;
-  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+  for (const std::uint64_t seed : seeds(80)) {
     SmallWorld world = a_small_world(seed, 400);
     const auto planned = thoroughly_planned(world);
     if (!planned) continue;
@@ -319,11 +343,11 @@ TEST_P(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
       EXPECT_LE(other.estimate.throughput(), planned->bound_throughput * (1 + 1e-9)) << "seed " << seed;
     }
   }
-  EXPECT_GT(proved, 40) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(proved, tried(40)) << "most worlds should have a plan, or this test tests little";
 }
 
 TEST_P(PlannerLaws, AlternativesAreAParetoFrontThatStartsWithTheFastest) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : seeds(100)) {
     const auto planned = plan(a_small_world(seed, 12), PlanSpace::kFlow);
     if (!planned) continue;
     for (std::size_t i = 1; i < planned->alternatives.size(); ++i) {
