@@ -31,7 +31,7 @@ struct PoolDeclaration {
   int gpus_per_node = 0;
   std::optional<int> max_nodes;  // absent: the pool does not grow
   std::optional<int> nodes;      // the nodes that exist now; in files only
-  DollarsPerHour price_per_gpu;  // the accelerator's list price if the manifest has none
+  DollarsPerHour price_per_gpu;  // the list price if the manifest has none
   bool whole_nodes = false;
   std::map<std::string, std::string> node_selector;
   std::optional<BytesPerSecond> inter_node_bandwidth;

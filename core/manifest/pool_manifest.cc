@@ -19,11 +19,11 @@ Provisioning provisioning_from(JsonReader& reader) {
   return text == "Spot" ? Provisioning::kSpot : Provisioning::kOnDemand;
 }
 
-DollarsPerHour price_from(JsonReader& reader, const Accelerator& accelerator) {
+DollarsPerHour price_from(JsonReader& reader, const PoolKey& pool) {
   if (const auto price = optional_decimal(reader, "pricePerGpuHour")) return DollarsPerHour(*price);
-  if (const auto price = list_price(accelerator)) return *price;
+  if (const auto price = list_price(pool.accelerator, pool.provisioning)) return *price;
   reader.record("pricePerGpuHour",
-                fmt::format("is missing, and the list price of {} is unknown; set the price", accelerator.str()));
+                fmt::format("is missing, and the list price of {} is unknown; set the price", pool.accelerator.str()));
   return {};
 }
 
@@ -77,7 +77,7 @@ Result<PoolDeclaration> pool_from_manifest(const Json& gpu_pool) {
   }
   pool.max_nodes = optional_count(reader, "maxNodes");
   pool.nodes = optional_count(reader, "nodes");
-  pool.price_per_gpu = price_from(reader, pool.key.accelerator);
+  pool.price_per_gpu = price_from(reader, pool.key);
   pool.whole_nodes = reader.value_or("wholeNodes", false);
   pool.node_selector = node_selector(reader);
   pool.inter_node_bandwidth = inter_node_bandwidth(reader);

@@ -98,9 +98,11 @@ const AcceleratorSpec* accelerator_of_label(const std::string& value) {
   return found == catalog().end() ? nullptr : &found->spec;
 }
 
-std::optional<DollarsPerHour> list_price(const Accelerator& name) {
+std::optional<DollarsPerHour> list_price(const Accelerator& name, Provisioning provisioning) {
+  constexpr double kSpotPart = 0.5;
   const CatalogEntry* entry = find_entry(name);
-  return entry == nullptr ? std::nullopt : entry->list_price;
+  if (entry == nullptr || !entry->list_price) return std::nullopt;
+  return *entry->list_price * (provisioning == Provisioning::kSpot ? kSpotPart : 1);
 }
 
 std::string known_accelerators() {

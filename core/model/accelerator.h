@@ -38,9 +38,11 @@ const AcceleratorSpec* find_accelerator(const Accelerator& name);
 // of NVIDIA's products ("NVIDIA-L4") and Amazon's ("l4"). Null: it has no such GPU.
 const AcceleratorSpec* accelerator_of_label(const std::string& value);
 
-// On-demand price of one GPU with its share of the machine in us-central1 (Google Cloud's price list, 2025). Absent if
-// Google does not rent this GPU or its price is unknown. Spot prices change daily, so a GpuPool states them.
-std::optional<DollarsPerHour> list_price(const Accelerator& name);
+// Returns the price of one GPU with its share of the machine in us-central1 (Google Cloud's price list, 2025): that on
+// demand, or half of it for a spot GPU. Spot prices change daily and differ by region; half of the price on demand is
+// the most that spot GPUs of the list cost (docs/decisions/0069). A GpuPool can state the true price. Absent if Google
+// does not rent this GPU or its price is unknown.
+std::optional<DollarsPerHour> list_price(const Accelerator& name, Provisioning provisioning);
 
 // The names of the catalogue for messages, separated by commas.
 std::string known_accelerators();

@@ -71,7 +71,7 @@ bool matches(const Json& node, const std::map<std::string, std::string>& selecto
 // unknown, because a job must not use them then. The known list prices are Google Cloud's. A GpuPool can declare the
 // price.
 std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& object) {
-  const auto price = list_price(node.pool.accelerator);
+  const auto price = list_price(node.pool.accelerator, node.pool.provisioning);
   if (!price || is_outside_of_google_cloud(object)) return std::nullopt;
   PoolDeclaration pool;
   pool.name = to_string(node.pool);

@@ -42,7 +42,7 @@ std::optional<DollarsPerHour> price_on_demand(const ClusterView& cluster, PoolKe
   key.provisioning = Provisioning::kOnDemand;
   const auto pool = cluster.pools.find(key);
   if (pool != cluster.pools.end()) return pool->second.price_per_gpu;
-  return cluster.is_on_gke ? list_price(key.accelerator) : std::nullopt;
+  return cluster.is_on_gke ? list_price(key.accelerator, key.provisioning) : std::nullopt;
 }
 
 double traffic_dollars_per_hour(const Observation& observation) {

@@ -95,7 +95,7 @@ TEST_F(PoolStatuses, PriceOfTheListIsMarked) {
   world.add_pool("t4", {{"pricePerGpuHour", nullptr}});
   world.write_pool_statuses();
   EXPECT_EQ(world.pool_status("t4")["priceSource"], "ListPrice");
-  EXPECT_EQ(world.pool_status("t4")["pricePerGpuHour"], "0.54");
+  EXPECT_EQ(world.pool_status("t4")["pricePerGpuHour"], "0.27") << "a spot GPU costs half as much as one on demand";
 }
 
 TEST_F(PoolStatuses, SayHowManyNodesJobsWaitForAndWhyNoneCame) {

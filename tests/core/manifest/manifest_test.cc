@@ -230,7 +230,10 @@ TEST(PoolManifest, FieldsBecomeADeclaration) {
 TEST(PoolManifest, WithoutAPriceTheListPriceApplies) {
   Json json = document(kPool).value;
   json["spec"].erase("pricePerGpuHour");
-  EXPECT_GT(pool_from_manifest(json).value().price_per_gpu, DollarsPerHour(0));
+  const DollarsPerHour spot = pool_from_manifest(json).value().price_per_gpu;
+  json["spec"]["provisioning"] = "OnDemand";
+  EXPECT_GT(pool_from_manifest(json).value().price_per_gpu, spot);
+  EXPECT_GT(spot, DollarsPerHour(0));
   json["spec"]["accelerator"] = "nvidia-titan-rtx";
   EXPECT_THAT(pool_from_manifest(json).error().message, HasSubstr("spec.pricePerGpuHour: is missing"));
 }

@@ -36,9 +36,14 @@ TEST(Accelerators, TheCatalogueHasTheGpusOfGoogleCloudWithPrices) {
   EXPECT_EQ(a100.bf16, teraflops_per_second(312));
   EXPECT_EQ(a100.memory_bandwidth, gigabytes_per_second(2039));
   EXPECT_EQ(a100.peer_bandwidth, gigabytes_per_second(300));
-  EXPECT_EQ(list_price(a100.name), DollarsPerHour(5.07));
-  EXPECT_EQ(list_price(Accelerator("nvidia-titan-rtx")), std::nullopt);
+  EXPECT_EQ(list_price(a100.name, Provisioning::kOnDemand), DollarsPerHour(5.07));
+  EXPECT_EQ(list_price(Accelerator("nvidia-titan-rtx"), Provisioning::kOnDemand), std::nullopt);
   EXPECT_THAT(known_accelerators(), ::testing::StartsWith("nvidia-tesla-t4, nvidia-l4, "));
+}
+
+TEST(Accelerators, ASpotGpuHasHalfTheListPrice) {
+  EXPECT_EQ(list_price(Accelerator("nvidia-a100-80gb"), Provisioning::kSpot), DollarsPerHour(5.07 / 2));
+  EXPECT_EQ(list_price(Accelerator("nvidia-titan-rtx"), Provisioning::kSpot), std::nullopt);
 }
 
 TEST(Accelerators, AreFoundByTheNamesThatLabelsOfNodesHave) {
