@@ -122,7 +122,7 @@ void Watches::queue_jobs_of_changed_objects() {
   // A JobRecord has the name of its job, also one that no job owns.
   caches_.records.on_change(
       [this](const Json* before, const Json* now) { queue_.add(kube::key_of(now == nullptr ? *before : *now)); });
-  for (kube::Store* store : {&caches_.scale_ups, &caches_.start_failures}) {
+  for (kube::Store* store : {&caches_.scale_ups, &caches_.karpenter_words, &caches_.start_failures}) {
     store->on_change([this](const Json*, const Json* now) {
       if (now == nullptr) return;  // Events are deleted after an hour
       const Json& pod = *kube::find_at(*now, {"involvedObject"});
@@ -171,7 +171,8 @@ void Watches::start(const std::vector<std::string>& namespaces, const std::strin
     watch(kube::kTrainingJobs, {name, "", ""}, caches_.jobs);
     watch(kube::kPods, {name, ours, ""}, caches_.pods);
     watch(kube::kJobRecords, {name, "", ""}, caches_.records);
-    watch(kube::kCoreEvents, {name, "", fmt::format("source={}", kAutoscalerName)}, caches_.scale_ups);
+    watch(kube::kCoreEvents, {name, "", fmt::format("source={}", kClusterAutoscaler)}, caches_.scale_ups);
+    watch(kube::kCoreEvents, {name, "", fmt::format("source={}", kKarpenter)}, caches_.karpenter_words);
     watch(kube::kCoreEvents, {name, "", kStartFailures}, caches_.start_failures);
     watch(kube::kConfigMaps, {name, fmt::format("{}={}", kManagedByLabel, kOperatorName), ""}, caches_.plan_maps);
   }

@@ -1,4 +1,4 @@
-// ScaleUp: what the cluster autoscaler has said last about a pod that waits for a node. It says so in Events.
+// ScaleUp: what the autoscaler of the cluster has said last about a pod that waits for a node. It says so in Events.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,9 @@
 
 namespace sailor {
 
-inline constexpr const char* kAutoscalerName = "cluster-autoscaler";  // the source of its Events
+// The sources of such Events.
+inline constexpr const char* kClusterAutoscaler = "cluster-autoscaler";
+inline constexpr const char* kKarpenter = "karpenter";
 
 struct ScaleUp {
   enum class Outcome : std::uint8_t {
@@ -24,8 +26,12 @@ struct ScaleUp {
   friend bool operator==(const ScaleUp&, const ScaleUp&) = default;
 };
 
-// Returns nothing for an Event that says nothing about a new node.
-std::optional<ScaleUp> scale_up_from(const kube::Json& event);
+// Returns whether the Event comes from an autoscaler and says something about a new node.
+bool is_about_new_node(const kube::Json& event);
+
+// Call this for such Events only, which need not have their source any more: the scheduler has the reason
+// FailedScheduling too.
+ScaleUp scale_up_from(const kube::Json& event);
 
 // Returns the later one.
 std::optional<ScaleUp> newer(std::optional<ScaleUp> one, std::optional<ScaleUp> other);

@@ -184,6 +184,28 @@ TEST_F(NewNodes, PoolThatCannotGrowNowIsGivenUpAfterAMinute) {
   EXPECT_THAT(world.pods_without_node(), IsEmpty());
 }
 
+TEST_F(NewNodes, KarpenterIsUnderstoodToo) {
+  start_on_one_node();
+  cool_down();
+  world.say_of_new_nodes("FailedScheduling", "0/3 nodes are available", "default-scheduler");
+  wait(std::chrono::seconds(70));
+  EXPECT_THAT(world.pods_without_node(), SizeIs(2)) << "the scheduler always says this before there is a node";
+  world.say_of_new_nodes("FailedScheduling", "Failed to schedule pod, all instance types exceed limits", kKarpenter);
+  world.settle();
+  EXPECT_THAT(world.pods_without_node(), IsEmpty());
+  EXPECT_THAT(world.record().pool_refusals.at(0).message, HasSubstr("all instance types exceed limits"));
+}
+
+TEST_F(NewNodes, NodeThatKarpenterMakesIsAwaited) {
+  start_on_one_node();
+  cool_down();
+  world.say_of_new_nodes("FailedScheduling", "Failed to schedule pod, no instance type is available", kKarpenter);
+  world.pass(std::chrono::seconds(10));
+  world.say_of_new_nodes("Nominated", "Pod should schedule on: nodeclaim/l4-x7k2p", kKarpenter);
+  wait(std::chrono::minutes(2));
+  EXPECT_THAT(world.pods_without_node(), SizeIs(2));
+}
+
 TEST_F(NewNodes, JobThatTrainsAsksForFewerNodesOnceTheMaximumIsLowered) {
   start_on_one_node();
   cool_down();

@@ -228,7 +228,7 @@ class PageRoutes : public ::testing::Test {
   void fill(const std::vector<kube::Json>& jobs) {
     for (kube::Store* store :
          {&caches.pods, &caches.foreign_pods, &caches.nodes, &caches.pools, &caches.profiles, &caches.priority_classes,
-          &caches.records, &caches.plan_maps, &caches.scale_ups, &caches.start_failures})
+          &caches.records, &caches.plan_maps, &caches.scale_ups, &caches.karpenter_words, &caches.start_failures})
       store->replace({});
     caches.jobs.replace(jobs);
   }

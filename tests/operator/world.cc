@@ -319,6 +319,7 @@ void World::refresh_caches() {
   caches.profiles.replace({});
   caches.records.replace(api_server.all("jobrecords"));
   caches.scale_ups.replace(api_server.all("events"));
+  caches.karpenter_words.replace({});  // the world's other cache takes the Events of all autoscalers
   caches.start_failures.replace(api_server.all("events"));
   caches.workloads.replace(api_server.all("workloads"));
   caches.flavors.replace(api_server.all("resourceflavors"));

@@ -28,7 +28,7 @@ class World {
   // The autoscaler makes a node for each of the first `most` pods that wait for a new one. Returns the nodes' names.
   std::vector<std::string> make_nodes(int most = 1000);
   // The autoscaler says something about each pod that waits for a new node.
-  void say_of_new_nodes(const std::string& reason, const std::string& message);
+  void say_of_new_nodes(const std::string& reason, const std::string& message, const char* source = kClusterAutoscaler);
   void preempt(const std::string& name);  // the node gets the taint of a termination; its pods and agents run on
   void add_job(Json spec_changes = Json::object(), const Json& labels = Json::object());
   void add_priority_class(const std::string& name, int value, const Json& changes = Json::object());

@@ -63,7 +63,7 @@ std::vector<std::string> World::make_nodes(int most) {
   return names;
 }
 
-void World::say_of_new_nodes(const std::string& reason, const std::string& message) {
+void World::say_of_new_nodes(const std::string& reason, const std::string& message, const char* source) {
   for (const Json& pod : pods_without_node()) {
     const Json object = {{"kind", "Pod"}, {"name", kube::name_of(pod)}, {"uid", kube::uid_of(pod)}};
     api_server.put(kEvents, {{"metadata", {{"name", kube::name_of(pod) + "." + reason}, {"namespace", "default"}}},
@@ -71,7 +71,7 @@ void World::say_of_new_nodes(const std::string& reason, const std::string& messa
                              {"reason", reason},
                              {"message", message},
                              {"lastTimestamp", to_rfc3339(now)},
-                             {"source", {{"component", kAutoscalerName}}}});
+                             {"source", {{"component", source}}}});
   }
 }
 

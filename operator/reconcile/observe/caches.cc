@@ -126,7 +126,7 @@ std::optional<Json> word_about_pod(Json event) {
 }
 
 std::optional<Json> word_of_autoscaler(Json event) {
-  return scale_up_from(event) ? word_about_pod(std::move(event)) : std::nullopt;
+  return is_about_new_node(event) ? word_about_pod(std::move(event)) : std::nullopt;
 }
 
 std::optional<Json> start_failure(Json event) {
@@ -165,12 +165,14 @@ Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
       records(without_managed_fields, tags_of_record),
       plan_maps(generation_shown),
       scale_ups(word_of_autoscaler, tags_of_event),
+      karpenter_words(word_of_autoscaler, tags_of_event),
       start_failures(start_failure, tags_of_event),
       workloads(without_managed_fields, tags_of_workload),
       flavors(without_managed_fields),
       queue_priorities(without_managed_fields) {
   if (!namespaces.empty()) {
-    for (kube::Store* store : {&jobs, &pods, &records, &plan_maps, &scale_ups, &start_failures, &workloads})
+    for (kube::Store* store :
+         {&jobs, &pods, &records, &plan_maps, &scale_ups, &karpenter_words, &start_failures, &workloads})
       store->expect_lists_of(namespaces);
   }
   if (has_queues) return;
@@ -178,8 +180,9 @@ Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
 }
 
 bool Caches::are_synced() const {
-  for (const kube::Store* store : {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records,
-                                   &plan_maps, &scale_ups, &start_failures, &workloads, &flavors, &queue_priorities}) {
+  for (const kube::Store* store :
+       {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records, &plan_maps, &scale_ups,
+        &karpenter_words, &start_failures, &workloads, &flavors, &queue_priorities}) {
     if (!store->is_synced()) return false;
   }
   return true;

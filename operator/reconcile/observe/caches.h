@@ -13,7 +13,7 @@ namespace sailor {
 // The tags of pods.
 std::string job_tag(const JobKey& job);         // the pods with the label of a job of this name
 std::string node_tag(const std::string& node);  // the pods that run on the node, or are pinned to it; "": on none
-// The tag of events in Caches::scale_ups and Caches::start_failures.
+// The tag of events in Caches::scale_ups, Caches::karpenter_words and Caches::start_failures.
 std::string pod_tag(const std::string& pod_uid);
 
 struct Caches {
@@ -30,10 +30,11 @@ struct Caches {
   kube::Store pools;
   kube::Store priority_classes;
   kube::Store profiles;
-  kube::Store records;         // the JobRecords; they have the tags of the nodes that they name
-  kube::Store plan_maps;       // the ConfigMaps that show plans, without the plans
-  kube::Store scale_ups;       // the Events of the autoscaler about pods; they have the tag above
-  kube::Store start_failures;  // the Events that say why pods do not start on their nodes (is_start_failure); likewise
+  kube::Store records;          // the JobRecords; they have the tags of the nodes that they name
+  kube::Store plan_maps;        // the ConfigMaps that show plans, without the plans
+  kube::Store scale_ups;        // the Events of cluster-autoscaler about pods; they have the tag above
+  kube::Store karpenter_words;  // those of Karpenter, likewise; a watch cannot select the Events of two sources
+  kube::Store start_failures;   // the Events that say why pods do not start on their nodes (is_start_failure); likewise
 
   kube::Store workloads;         // of jobs, with the tag of the job
   kube::Store flavors;           // Kueue's ResourceFlavors

@@ -261,8 +261,10 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   read_plan_map(observation);
   for (const kube::Object& pod : caches_.pods.tagged(job_tag(key))) {
     PodView& view = observation.pods.emplace_back(pod_view(*pod, observation.job.uid));
-    for (const kube::Object& event : caches_.scale_ups.tagged(pod_tag(view.uid)))
-      view.scale_up = newer(std::move(view.scale_up), scale_up_from(*event));
+    for (const kube::Store* store : {&caches_.scale_ups, &caches_.karpenter_words}) {
+      for (const kube::Object& event : store->tagged(pod_tag(view.uid)))
+        view.scale_up = newer(std::move(view.scale_up), scale_up_from(*event));
+    }
     note_start_failures(view, caches_.start_failures.tagged(pod_tag(view.uid)));
   }
   if (auto& record = observation.record) {
