@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "operator/kube/line_splitter.h"
+#include "operator/kube/parse.h"
 
 namespace sailor::kube {
 namespace {
@@ -85,7 +86,7 @@ ApiResult<HttpResponse> Api::exchange(const HttpRequest& request, bool repeatabl
 ApiResult<Json> Api::parsed(const HttpRequest& request, bool repeatable) {
   auto response = exchange(request, repeatable);
   if (!response) return tl::unexpected(std::move(response).error());
-  Json json = Json::parse(response->body, nullptr, false);
+  Json json = parse(response->body, false);
   if (json.is_object()) return json;
   return tl::unexpected(
       ApiError{0, "HalfAnswer", request.method + " " + request.target + ": the answer is not a JSON object", {}});

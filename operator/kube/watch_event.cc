@@ -1,5 +1,7 @@
 #include "operator/kube/watch_event.h"
 
+#include "operator/kube/parse.h"
+
 namespace sailor::kube {
 namespace {
 
@@ -14,7 +16,7 @@ WatchEvent::Type type_of(const std::string& name) {
 }  // namespace
 
 WatchEvent parse_watch_event(std::string_view line) {
-  Json event = Json::parse(line);
+  Json event = parse(line);
   WatchEvent parsed;
   parsed.type = type_of(event.at("type").get<std::string>());
   parsed.object = std::move(event.at("object"));

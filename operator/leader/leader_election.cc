@@ -76,7 +76,6 @@ bool LeaderElection::try_once() {
 // conflict.
 bool LeaderElection::write(const Json& lease, bool is_mine) {
   Json wanted = lease;
-  wanted["metadata"].erase("managedFields");
   wanted["spec"] = spec_of(lease, is_mine);
   const Instant asked = clocks_.monotonic();  // the lease counts from before the request
   const auto written = api_.replace(kube::kLeases, wanted);
@@ -90,7 +89,6 @@ void LeaderElection::release() {
   leads_until_ = Instant::min();
   if (!lease || kube::text_at(*lease, {"spec", "holderIdentity"}) != settings_.identity) return;
   (*lease)["spec"]["holderIdentity"] = "";
-  (*lease)["metadata"].erase("managedFields");
   // If this fails, the lease expires by itself.
   [[maybe_unused]] const auto released = api_.replace(kube::kLeases, *lease);
 }

@@ -6,6 +6,7 @@
 #include "operator/kube/line_splitter.h"
 #include "operator/kube/reflector.h"
 #include "operator/kube/time.h"
+#include "operator/kube/watch_event.h"
 #include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
 #include "operator/reconcile/observe/caches.h"
@@ -98,6 +99,20 @@ TEST(Api, DeletesOnlyTheObjectThatWasMeant) {
   EXPECT_FALSE(server.find("pods", "a").is_null()) << "another pod has taken the name";
   EXPECT_TRUE(api.remove(kPods, {"default", "a"}, "new").has_value());
   EXPECT_TRUE(api.remove(kPods, {"default", "a"}, "new").has_value()) << "gone already is as good";
+}
+
+// The operator does not read them, and they may be longer than the rest of the object.
+TEST(Api, LeavesOutTheManagedFieldsOfAllThatTheServerSends) {
+  FakeApi server;
+  Api api(server, quick());
+  Json object = pod("a", "1", "u");
+  object["metadata"]["managedFields"] = {{{"manager", "kubelet"}, {"fieldsV1", {{"f:metadata", Json::object()}}}}};
+  const Json stored = server.put(kPodPath, object);
+  Json expected = stored;
+  expected["metadata"].erase("managedFields");
+  ASSERT_NE(stored, expected);
+  EXPECT_EQ(api.get(kPods, {"default", "a"}).value(), expected);
+  EXPECT_EQ(parse_watch_event(Json{{"type", "ADDED"}, {"object", stored}}.dump()).object, expected);
 }
 
 TEST(Api, WritesNothingOnceItMayNot) {

@@ -15,11 +15,6 @@ namespace {
 
 using kube::Json;
 
-std::optional<Json> without_managed_fields(Json object) {
-  if (object.contains("metadata")) object["metadata"].erase("managedFields");
-  return object;
-}
-
 // Reduces a foreign pod to its identity, its node, its phase and its number of GPUs.
 std::optional<Json> gpu_use(const Json& pod) {
   const Json* spec = kube::find_at(pod, {"spec"});
@@ -58,7 +53,6 @@ Json gpus_of_containers(const Json& containers) {
 // of an operator with thousands of pods.
 std::optional<Json> pod_as_seen(const Json& pod) {
   Json kept = with_fields(pod, {"apiVersion", "kind", "metadata"});
-  kept["metadata"].erase("managedFields");
   if (const Json* spec = kube::find_at(pod, {"spec"})) {
     kept["spec"] = with_fields(*spec, {"nodeName"});
     for (const char* list : {"containers", "initContainers"})
@@ -113,16 +107,14 @@ kube::Store::Trim foreign_gpu_use(const std::vector<std::string>& namespaces) {
   };
 }
 
-std::optional<Json> generation_shown(Json plan_map) {
-  return without_managed_fields(without_plan(std::move(plan_map)));
-}
+std::optional<Json> generation_shown(Json plan_map) { return without_plan(std::move(plan_map)); }
 
 // Reduces an Event to what it says about which pod.
 std::optional<Json> word_about_pod(Json event) {
   if (kube::text_at(event, {"involvedObject", "kind"}) != "Pod") return std::nullopt;
   for (const char* field : {"source", "reportingComponent", "reportingInstance", "action", "related"})
     event.erase(field);
-  return without_managed_fields(std::move(event));
+  return event;
 }
 
 std::optional<Json> word_of_autoscaler(Json event) {
@@ -154,22 +146,16 @@ std::string node_tag(const std::string& node) { return "node/" + node; }
 std::string pod_tag(const std::string& pod_uid) { return "pod/" + pod_uid; }
 
 Caches::Caches(const std::vector<std::string>& namespaces, bool has_queues)
-    : jobs(without_managed_fields),
-      pods(pod_as_seen, tags_of_pod),
+    : pods(pod_as_seen, tags_of_pod),
       foreign_pods(foreign_gpu_use(namespaces),
                    [](const Json& pod) { return std::vector{node_tag(node_of_pod(pod))}; }),
       nodes(identity_or_gpu_node),
-      pools(without_managed_fields),
-      priority_classes(without_managed_fields),
-      profiles(without_managed_fields),
-      records(without_managed_fields, tags_of_record),
+      records(nullptr, tags_of_record),
       plan_maps(generation_shown),
       scale_ups(word_of_autoscaler, tags_of_event),
       karpenter_words(word_of_autoscaler, tags_of_event),
       start_failures(start_failure, tags_of_event),
-      workloads(without_managed_fields, tags_of_workload),
-      flavors(without_managed_fields),
-      queue_priorities(without_managed_fields) {
+      workloads(nullptr, tags_of_workload) {
   if (!namespaces.empty()) {
     for (kube::Store* store :
          {&jobs, &pods, &records, &plan_maps, &scale_ups, &karpenter_words, &start_failures, &workloads})
