@@ -273,6 +273,24 @@ TEST(Caches, KeepTheIdentityOfANodeWithoutAnAccelerator) {
             (Json{{"metadata", {{"name", "cpu"}, {"uid", "u"}}}, {"spec", {{"providerID", "aws:///us-east-1a/i-0"}}}}));
 }
 
+TEST(Caches, KeepOfAPodsMetadataOnlyWhatTheOperatorReads) {
+  const Json owner = {{"kind", "TrainingJob"}, {"name", "job"}, {"uid", "j"}, {"controller", true}};
+  const Json metadata = {{"name", "job-1"},
+                         {"namespace", "team"},
+                         {"uid", "u"},
+                         {"labels", {{kJobNameLabel, "job"}}},
+                         {"annotations", {{kNodeAnnotation, "node-1"}}},
+                         {"ownerReferences", Json::array({owner})}};
+  Json pod = {{"metadata", metadata}};
+  pod["metadata"]["generateName"] = "job-";
+  pod["metadata"]["labels"]["team"] = "vision";
+  pod["metadata"]["annotations"]["cni.example.com/networks"] = "a long text";
+  pod["metadata"]["ownerReferences"][0]["apiVersion"] = "sailor.dev/v1alpha1";
+  Caches caches;
+  caches.pods.put(pod);
+  EXPECT_EQ(caches.pods.find({"team", "job-1"})->at("metadata"), metadata);
+}
+
 TEST(KubeObject, CountsAreTextsOrNumbers) {
   const Json counts =
       Json::parse(R"({"text": "8", "number": 8, "negative": -8, "huge": "99999999999", "word": "8Gi", "list": []})");

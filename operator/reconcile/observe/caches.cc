@@ -49,10 +49,23 @@ Json gpus_of_containers(const Json& containers) {
   return kept;
 }
 
+Json metadata_as_seen(const Json& metadata) {
+  Json kept =
+      with_fields(metadata, {"name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"});
+  if (const Json* labels = kube::find_at(metadata, {"labels"}))
+    kept["labels"] = with_fields(*labels, {kManagedByLabel, kJobNameLabel, kJobUidLabel});
+  if (const Json* annotations = kube::find_at(metadata, {"annotations"}))
+    kept["annotations"] = with_fields(*annotations, {kNodeAnnotation, kPoolAnnotation, kCreatedForAnnotation});
+  for (const Json& owner : kube::list_at(metadata, {"ownerReferences"}))
+    kept["ownerReferences"].push_back(with_fields(owner, {"kind", "name", "uid", "controller"}));
+  return kept;
+}
+
 // Reduces a pod of a job to what pod_view() and the orphans need. Its volumes and variables would be most of the memory
 // of an operator with thousands of pods.
 std::optional<Json> pod_as_seen(const Json& pod) {
-  Json kept = with_fields(pod, {"apiVersion", "kind", "metadata"});
+  Json kept = with_fields(pod, {"apiVersion", "kind"});
+  kept["metadata"] = metadata_as_seen(pod.at("metadata"));
   if (const Json* spec = kube::find_at(pod, {"spec"})) {
     kept["spec"] = with_fields(*spec, {"nodeName"});
     for (const char* list : {"containers", "initContainers"})
