@@ -34,6 +34,13 @@ std::string explained(const kube::ApiError& refusal) {
   return fmt::format("{}. {}", words, kube::remedy_for_pod(refusal));
 }
 
+std::string text_of_lost_labels(const JobView& job, const std::string& pod) {
+  return fmt::format(
+      "Pod {0} is refused: it exists, but has lost the labels by which Sailor finds it. Delete it, or put them back: "
+      "kubectl label --overwrite -n {1} pod {0} {2}={3} {4}={5}",
+      pod, job.key.namespace_name, kJobNameLabel, short_job_name(job.key.name), kJobUidLabel, job.uid);
+}
+
 // Returns the part of a Secret with credentials that says whom its readers trust.
 Json without_certificate(const Json& secret) {
   return {{"apiVersion", secret.at("apiVersion")},
@@ -192,20 +199,25 @@ ApiResult<void> Applier::create_pod(const Observation& observation, const Json& 
   return {};
 }
 
-// A pod of this job that exists already was created before the operator last stopped, or its watch event is late.
+// A pod of this job that exists already was created before the operator last stopped, or its watch event is late. Or it
+// has lost its labels, so that no watch shows it. The operator may not change pods, so a user has to put them back.
 ApiResult<void> Applier::accept_existing(const Observation& observation, const JobKey& key) {
   auto existing = api_.get(kube::kPods, key);
   if (!existing && existing.error().is_not_found()) return {};  // it is gone again, and the next decision creates it
   if (!existing) return tl::unexpected(std::move(existing).error());
-  if (kube::controller_uid(*existing) == observation.job.uid) {
-    refusals_.accept(observation.job.key, key.name);
-    caches_.pods.put(std::move(*existing));
+  if (kube::controller_uid(*existing) != observation.job.uid) {
+    note_refusal(observation, key.name,
+                 fmt::format("Pod {} is refused: a pod that does not belong to the job has this name. Delete that pod, "
+                             "or give the job another name.",
+                             key.name));
     return {};
   }
-  note_refusal(observation, key.name,
-               fmt::format("Pod {} is refused: a pod that does not belong to the job has this name. Delete that pod, "
-                           "or give the job another name.",
-                           key.name));
+  if (kube::label_of(*existing, kJobNameLabel) != short_job_name(observation.job.key.name)) {
+    note_refusal(observation, key.name, text_of_lost_labels(observation.job, key.name));
+    return {};
+  }
+  refusals_.accept(observation.job.key, key.name);
+  caches_.pods.put(std::move(*existing));
   return {};
 }
 

@@ -143,6 +143,33 @@ TEST_F(RefusedPods, NameOfAnotherPodIsNotTakenForOurs) {
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
 }
 
+TEST_F(RefusedPods, PodThatHasLostItsLabelsIsNamedWithTheCommandThatPutsThemBack) {
+  start();
+  const std::string name = world.pod_on("a");
+  const Json whole = world.api_server.find("pods", name);
+  Json bare = whole;
+  bare["metadata"]["labels"] = Json::object();
+  world.api_server.put(kPods, bare);
+  for (int i = 0; i < 10; ++i) {
+    world.pass(std::chrono::seconds(10));
+    world.settle();
+  }
+  EXPECT_EQ(world.state(), "Running") << "it trains on with the other pod";
+  EXPECT_THAT(creations(world), ::testing::Le(8)) << "the name is taken, so it tries seldom";
+  std::vector<std::string> notes;
+  for (const Json& event : world.api_server.all("events")) notes.push_back(kube::text_at(event, {"note"}));
+  EXPECT_THAT(notes, Contains(AllOf(
+                         HasSubstr("Pod " + name + " is refused: it exists, but has lost the labels"),
+                         HasSubstr("kubectl label --overwrite -n default pod " + name + " sailor.dev/job-name=job"))));
+  bare["metadata"]["labels"] = whole["metadata"]["labels"];
+  world.api_server.put(kPods, bare);
+  for (int i = 0; i < 10; ++i) {
+    world.pass(std::chrono::minutes(1));
+    world.settle();
+  }
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+}
+
 TEST_F(RefusedPods, LongWordsOfTheServerAreCutBetweenCharacters) {
   std::string words = "x";
   for (int i = 0; i < 2000; ++i) words += "\xC3\xA9";  // a letter of two bytes
