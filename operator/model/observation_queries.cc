@@ -31,9 +31,10 @@ const PoolKey& present_pool(const Observation& observation, const PodView& pod) 
   return node == nullptr ? pod.pool : node->pool;
 }
 
-// Returns the pool of a pod that costs money. Null: the pod does not run, or its pool is gone.
-const PoolDeclaration* paid_pool(const Observation& observation, const PodView& pod) {
-  if (!pod.is_ours || pod.phase != PodPhase::kRunning) return nullptr;
+bool costs_money(const PodView& pod) { return pod.is_ours && pod.phase == PodPhase::kRunning; }
+
+// Returns the pool of a pod. Null: the pool is gone, or has no price any more.
+const PoolDeclaration* find_pool(const Observation& observation, const PodView& pod) {
   const auto pool = observation.cluster->pools.find(present_pool(observation, pod));
   return pool == observation.cluster->pools.end() ? nullptr : &pool->second;
 }
@@ -45,11 +46,22 @@ std::optional<DollarsPerHour> price_on_demand(const ClusterView& cluster, PoolKe
   return cluster.is_on_gke ? list_price(key.accelerator, key.provisioning) : std::nullopt;
 }
 
+// Returns what a GPU of the plan in use costs on average, by the prices that it was made with.
+DollarsPerHour planned_price_per_gpu(const Observation& observation) {
+  if (!observation.record) return {};
+  const Generation& generation = observation.record->in_use();
+  const int gpus = gpu_count(generation.plan);
+  const Seconds iteration(generation.summary.iteration_seconds);
+  if (gpus == 0 || iteration <= Seconds(0)) return {};
+  return Dollars(generation.summary.gpu_cost_per_iteration) / iteration / gpus;
+}
+
 double traffic_dollars_per_hour(const Observation& observation) {
   if (!observation.record || !trains(observation, observation.record->in_use())) return 0;
   const auto progress = newest_progress(observation);
   if (!progress || progress->step_seconds <= 0) return 0;
-  return observation.record->in_use().summary.traffic_cost_per_iteration * 3600 / progress->step_seconds;
+  const Dollars of_step(observation.record->in_use().summary.traffic_cost_per_iteration);
+  return (of_step / Seconds(progress->step_seconds)).value();
 }
 
 }  // namespace
@@ -135,23 +147,27 @@ double dollars_per_hour(const Observation& observation) {
   return gpu_dollars_per_hour(observation) + traffic_dollars_per_hour(observation);
 }
 
+// Somebody may delete the GpuPool of a job that trains. Its GPUs cost money all the same.
 double gpu_dollars_per_hour(const Observation& observation) {
-  double sum = 0;
+  DollarsPerHour sum;
   for (const PodView& pod : observation.pods) {
-    if (const PoolDeclaration* pool = paid_pool(observation, pod)) sum += pool->price_per_gpu.value() * pod.gpus;
+    if (!costs_money(pod)) continue;
+    const PoolDeclaration* pool = find_pool(observation, pod);
+    sum += (pool != nullptr ? pool->price_per_gpu : planned_price_per_gpu(observation)) * pod.gpus;
   }
-  return sum;
+  return sum.value();
 }
 
 double saved_dollars_per_hour(const Observation& observation) {
-  double sum = 0;
+  DollarsPerHour sum;
   for (const PodView& pod : observation.pods) {
-    const PoolDeclaration* pool = paid_pool(observation, pod);
+    if (!costs_money(pod)) continue;
+    const PoolDeclaration* pool = find_pool(observation, pod);
     if (pool == nullptr || pool->key.provisioning != Provisioning::kSpot) continue;
-    const auto price = price_on_demand(*observation.cluster, pool->key);
-    if (price) sum += (*price - pool->price_per_gpu).value() * pod.gpus;
+    if (const auto price = price_on_demand(*observation.cluster, pool->key))
+      sum += (*price - pool->price_per_gpu) * pod.gpus;
   }
-  return sum;
+  return sum.value();
 }
 
 bool any_worker_trains(const Observation& observation) {

@@ -76,6 +76,23 @@ TEST_F(PresentCost, OfAFailedJobIsNothingAlthoughItsLastPodsStillRun) {
   EXPECT_EQ(gpus(), 0);
 }
 
+TEST(DollarsPerHour, OfAPodWhosePoolIsDeletedAreThoseOfThePlan) {
+  const PoolKey pool{Zone("us-central1-a"), Accelerator("nvidia-tesla-t4"), Provisioning::kSpot};
+  Observation observation;
+  GenerationRecord record;
+  record.plan.stages = {{0, 4, {{pool, 2, 1}, {pool, 2, 1}}}};
+  record.summary.iteration_seconds = 2;
+  record.summary.gpu_cost_per_iteration = 4 * 0.9 / 3600 * 2;
+  observation.record = record;
+  observation.pods = {{.name = "pod", .phase = PodPhase::kRunning, .gpus = 2, .pool = pool}};
+  EXPECT_DOUBLE_EQ(dollars_per_hour(observation), 1.8) << "the GPUs cost money although nobody says how much";
+  EXPECT_EQ(saved_dollars_per_hour(observation), 0);
+  ClusterView cluster;
+  cluster.pools[pool].price_per_gpu = DollarsPerHour(0.5);
+  observation.cluster = std::make_shared<const ClusterView>(cluster);
+  EXPECT_DOUBLE_EQ(dollars_per_hour(observation), 1);
+}
+
 TEST(DollarsPerHour, IncludeTheTrafficOfTheStepsAtTheirMeasuredSpeed) {
   Observation observation;
   GenerationRecord record;
