@@ -36,8 +36,9 @@ void count_dollars(const Observation& observation, const std::optional<JobProgre
   }
   const double traffic = record.summary.traffic_cost_per_iteration * static_cast<double>(steps);
   status.traffic_dollars += traffic;
-  status.dollars_spent += gpu_dollars_per_hour(observation) * *passed / 3600 + traffic;
-  status.saved_dollars += saved_dollars_per_hour(observation) * *passed / 3600;
+  const auto since_last = [&](double per_hour) { return (DollarsPerHour(per_hour) * Seconds(*passed)).value(); };
+  status.dollars_spent += since_last(gpu_dollars_per_hour(observation)) + traffic;
+  status.saved_dollars += since_last(saved_dollars_per_hour(observation));
 }
 
 bool is_suspended(const Observation& observation) {
