@@ -39,24 +39,38 @@ std::optional<Plan> shown_plan(const JobArguments& arguments, const JobInCluster
   return plan ? std::optional(*std::move(plan)) : std::nullopt;
 }
 
+// Says so if the change has no effect, or if the suspended job will not continue where it was.
+void explain_effect(const JobArguments& arguments, bool suspended, std::ostream& out) {
+  const auto object = read_job(arguments);
+  if (!object) return;
+  const bool has_checkpoints = !kube::text_at(**object, {"spec", "checkpoint", "path"}).empty();
+  if (const JobStatus status = job_in_cluster(**object).status; status.has_ended()) {
+    out << fmt::format("Job {} has ended (state {}), so this changes nothing.", arguments.job, status.state);
+    if (!suspended) {
+      out << " To train on, create another job"
+          << (has_checkpoints
+                  ? fmt::format("; with spec.checkpoint.resumeFrom.job: {} it begins with the state of this one",
+                                arguments.job)
+                  : "")
+          << ".";
+    }
+    out << "\n";
+  } else if (suspended && !has_checkpoints) {
+    out << fmt::format(
+        "Warning: job {} has no spec.checkpoint.path, so its state is not saved, and it begins again at step 0 when it "
+        "is resumed.\n",
+        arguments.job);
+  }
+}
+
 Result<void> set_suspended(const JobArguments& arguments, bool suspended, std::ostream& out) {
   const auto said = Kubectl(arguments.kubectl)
                         .run({"patch", kJobs, arguments.job, "--type=merge",
                               fmt::format(R"(--patch={{"spec":{{"suspend":{}}}}})", suspended)});
   if (!said) return tl::unexpected(said.error());
   out << *said;
+  explain_effect(arguments, suspended, out);
   return {};
-}
-
-// Warns if the suspended job will not continue where it was.
-void warn_of_lost_state(const JobArguments& arguments, std::ostream& out) {
-  const auto object = read_job(arguments);
-  if (!object || job_in_cluster(**object).status.has_ended()) return;
-  if (!kube::text_at(**object, {"spec", "checkpoint", "path"}).empty()) return;
-  out << fmt::format(
-      "Warning: job {} has no spec.checkpoint.path, so its state is not saved, and it begins again at step 0 when it "
-      "is resumed.\n",
-      arguments.job);
 }
 
 }  // namespace
@@ -123,9 +137,7 @@ Result<void> run_logs(const JobArguments& arguments, std::ostream& out) {
 }
 
 Result<void> run_suspend(const JobArguments& arguments, std::ostream& out) {
-  auto done = set_suspended(arguments, true, out);
-  if (done) warn_of_lost_state(arguments, out);
-  return done;
+  return set_suspended(arguments, true, out);
 }
 
 Result<void> run_resume(const JobArguments& arguments, std::ostream& out) {

@@ -324,7 +324,7 @@ class Kubectl(ProgramTest):
         self.answer("jobs.json", {**job(), "spec": {"checkpoint": {"path": "/checkpoints"}}})
         self.assertEqual(self.sailor("suspend", "demo", "-n", "team").stdout, "trainingjob.sailor.dev/demo patched\n")
         self.assertEqual(self.sailor("resume", "demo", "--context", "gke").returncode, 0)
-        suspend, _, resume = self.calls()
+        suspend, _, resume, _ = self.calls()
         self.assertIn('--namespace=team patch trainingjobs.sailor.dev demo --type=merge --patch={"spec":{"suspend":true}}', suspend)
         self.assertIn('--context=gke patch trainingjobs.sailor.dev demo --type=merge --patch={"spec":{"suspend":false}}', resume)
 
@@ -336,6 +336,16 @@ class Kubectl(ProgramTest):
         ended = [{"type": "Complete", "status": "True", "reason": "Complete", "message": "All steps are done."}]
         self.answer("jobs.json", job(status={**STATUS, "conditions": ended}))
         self.assertNotIn("Warning", self.sailor("suspend", "demo").stdout)
+
+    def test_suspend_and_resume_say_that_they_change_nothing_of_a_job_that_has_ended(self):
+        failed = [{"type": "Failed", "status": "True", "reason": "TrainerFailed", "message": "The loss is nan."}]
+        ended = job(status={**STATUS, "state": "Failed", "conditions": failed})
+        self.answer("jobs.json", ended)
+        no_effect = "Job demo has ended (state Failed), so this changes nothing."
+        self.assertTrue(self.sailor("suspend", "demo").stdout.endswith(f"patched\n{no_effect}\n"))
+        self.assertTrue(self.sailor("resume", "demo").stdout.endswith(f"{no_effect} To train on, create another job.\n"))
+        self.answer("jobs.json", {**ended, "spec": {"checkpoint": {"path": "/checkpoints"}}})
+        self.assertIn("with spec.checkpoint.resumeFrom.job: demo it begins with the state of this one.", self.sailor("resume", "demo").stdout)
 
     def test_a_job_of_another_controller_is_said_to_be_left_to_it(self):
         self.answer("jobs.json", {**job(status={}), "spec": {"managedBy": "kueue.x-k8s.io/multikueue"}})
