@@ -118,8 +118,12 @@ bool Generation::check_finite(const Totals& totals) {
                                        std::fabs(totals.loss), std::sqrt(totals.squared_norm), culprit(totals));
   if (assignment_.training.on_non_finite == OnNonFinite::kStop) {
     throw CannotTrain(what +
-                      "; lower training.optimizer.learningRate, or set clipNorm or warmupSteps, or set "
-                      "training.onNonFinite to Skip");
+                      "; create another job, because these fields cannot change, with a lower "
+                      "training.optimizer.learningRate, with clipNorm or warmupSteps, or with training.onNonFinite: "
+                      "Skip" +
+                      (assignment_.checkpoint.path.empty()
+                           ? ""
+                           : "; with checkpoint.resumeFrom it can begin with a checkpoint of this one"));
   }
   if (is_first()) log_warning("step skipped", {{"why", what}});
   ++steps_skipped_;

@@ -111,6 +111,16 @@ TEST(NonFinite, StopsTheJobNamingStepAndWorker) {
   }
 }
 
+TEST(NonFinite, MessageAdvisesAnotherJobBecauseTheFieldsOfThisOneCannotChange) {
+  const Scratch scratch;
+  Assignment job = diverging_job(scratch);
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1, .keep = 1};
+  WorkerThreads workers(1);
+  run_to_the_end(workers, 1, generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  EXPECT_THAT(workers.last(0).message, HasSubstr("create another job"));
+  EXPECT_THAT(workers.last(0).message, HasSubstr("with checkpoint.resumeFrom"));
+}
+
 TEST(NonFinite, StepsAreSkippedIfTheJobAsksForIt) {
   const Scratch scratch;
   Assignment job = diverging_job(scratch);
