@@ -151,7 +151,7 @@ Result<Plan> read_plan(const std::string& file) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}: is not valid JSON; use a plan as `sailor plan -o json` prints it", name));
   }
-  auto plan = plan_from_json(json.is_object() && json.contains("plan") ? json.at("plan") : json);
+  auto plan = plan_of_known_fields(json.is_object() && json.contains("plan") ? json.at("plan") : json);
   if (!plan) return tl::unexpected(std::move(plan.error()).within(name));
   return plan;
 }

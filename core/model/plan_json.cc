@@ -1,6 +1,11 @@
 #include "core/model/plan_json.h"
 
+#include <algorithm>
+#include <span>
+#include <string_view>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/model/json_reader.h"
 #include "core/model/size_limits.h"
@@ -9,6 +14,26 @@ namespace sailor {
 namespace {
 
 constexpr int kMaxReplicas = 1 << 16;  // the limit for one stage
+
+constexpr std::string_view kPlanFields[] = {"model",
+                                            "globalBatchSize",
+                                            "microbatchSize",
+                                            "stages",
+                                            "activationCheckpointing",
+                                            "shardedOptimizer",
+                                            "sequenceParallelism",
+                                            "peerReplicas"};
+constexpr std::string_view kStageFields[] = {"layers", "replicas"};
+constexpr std::string_view kReplicaFields[] = {"pool", "tensorParallel", "microbatches", "count"};
+
+Result<void> check_known(const Json& object, const std::string& path, std::span<const std::string_view> fields) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::ranges::find(fields, key) != fields.end()) continue;
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}.{}: is not a field here; the fields are {}", path, key, fmt::join(fields, ", ")));
+  }
+  return {};
+}
 
 Json replica_json(const Replica& replica) {
   return {{"pool", to_string(replica.pool)},
@@ -122,6 +147,23 @@ Result<Plan> plan_from_json(const Json& json) {
     if (!stage) return tl::unexpected(stage.error());
     plan.stages.push_back(*std::move(stage));
   }
+  return plan;
+}
+
+Result<Plan> plan_of_known_fields(const Json& json) {
+  auto plan = plan_from_json(json);
+  if (!plan) return plan;
+  auto known = check_known(json, "plan", kPlanFields);
+  const Json& stages = json.at("stages");
+  for (std::size_t i = 0; known && i < stages.size(); ++i) {
+    const std::string path = fmt::format("plan.stages[{}]", i);
+    known = check_known(stages[i], path, kStageFields);
+    const Json& replicas = stages[i].at("replicas");
+    for (std::size_t k = 0; known && k < replicas.size(); ++k) {
+      known = check_known(replicas[k], fmt::format("{}.replicas[{}]", path, k), kReplicaFields);
+    }
+  }
+  if (!known) return tl::unexpected(std::move(known.error()));
   return plan;
 }
 

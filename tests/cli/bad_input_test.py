@@ -98,6 +98,9 @@ class BadInput(ProgramTest):
             (("activationCheckpointing",), "yes", "plan.activationCheckpointing", "wrong type"),
             (("sequenceParallelism",), 1, "plan.sequenceParallelism", "wrong type"),
             (("sequenceParallelism",), True, "plan.sequenceParallelism", "Never"),
+            (("microBatchSize",), 4, "plan.microBatchSize: is not a field here; the fields are model, globalBatchSize, "),
+            (("stages", 0, "layer"), [0, 1], "plan.stages[0].layer: is not a field here; the fields are layers, replicas"),
+            ((*replica, "tensorparallel"), 2, first + "tensorparallel: is not a field here; the fields are pool, "),
         ]
         for path, value, *fragments in cases:
             with self.subTest(path=path, value=value):
@@ -107,6 +110,10 @@ class BadInput(ProgramTest):
             with self.subTest(text=text):
                 file = self.write("broken.json", text)
                 self.assert_refused(sailor("simulate", *INPUTS, "--plan", file), 2, "broken.json: ")
+
+    def test_a_misspelled_field_of_the_running_plan_is_refused(self):
+        file = self.write("broken.json", json.dumps(changed(json.loads(self.planned), ["plan", "peerReplica"], True)))
+        self.assert_refused(sailor("plan", *INPUTS, "--current", file), 2, "broken.json: plan.peerReplica: is not a field here")
 
     def assert_world_refused(self, job, cluster, *fragments):
         for command in (["simulate", "--plan", self.plan], ["plan"]):
