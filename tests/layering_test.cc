@@ -89,8 +89,10 @@ Names violations_of(const std::string& path, const Names& includes) {
   return violations;
 }
 
+// Returns the headers in quotes, and those of the project's folders in angle brackets.
 Names own_includes(const fs::path& file) {
-  static const std::regex pattern(R"re(^\s*#include\s+"([^"]+)")re");
+  static const std::regex pattern(
+      R"re(^\s*#include\s+(?:"|<(?=(?:core|planner|simulator|report|operator|trainer|cli|tests)/))([^">]+)[">])re");
   std::ifstream stream(file);
   Names includes;
   for (std::string line; std::getline(stream, line);) {
@@ -209,6 +211,39 @@ TEST(Layering, PrecompiledHeadersIncludeNothingOfTheProject) {
       if (!entry.path().string().ends_with(".pch.h")) continue;
       ++found;
       EXPECT_EQ(own_includes(entry.path()), Names{}) << entry.path();
+    }
+  }
+  EXPECT_GT(found, 1U);
+}
+
+// Of the headers that a CMake file puts into angle brackets, as it must those to precompile, returns those of the
+// project.
+Names own_headers_in(const fs::path& cmake_file) {
+  static const std::regex pattern("<([^<>:;]+[.]h)>");
+  std::ifstream stream(cmake_file);
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  Names headers;
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+    if (fs::exists(fs::path(SAILOR_SOURCE_DIR) / (*match)[1].str())) headers.push_back((*match)[1]);
+  }
+  return headers;
+}
+
+TEST(Layering, PrecompiledHeadersOfTheProjectHaveTheNameByWhichTheyAreChecked) {
+  const fs::path root = SAILOR_SOURCE_DIR;
+  std::vector<fs::path> files = {root / "CMakeLists.txt"};
+  for (const std::string top :
+       {"cmake", "core", "planner", "simulator", "report", "operator", "trainer", "cli", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const fs::path& path = entry.path();
+      if (path.filename() == "CMakeLists.txt" || path.extension() == ".cmake") files.push_back(path);
+    }
+  }
+  std::size_t found = 0;
+  for (const fs::path& file : files) {
+    for (const std::string& header : own_headers_in(file)) {
+      ++found;
+      EXPECT_TRUE(header.ends_with(".pch.h")) << file << " precompiles " << header;
     }
   }
   EXPECT_GT(found, 1U);
