@@ -1,7 +1,10 @@
 #include "core/manifest/source.h"
 
+#include <charconv>
+#include <cmath>
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -20,15 +23,42 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr int kMaxNodes = 300'000;
 
+constexpr std::size_t kLongestNumber = 400;
+constexpr double kLeastNumberWithGaps = 9007199254740992;  // above it, not every whole number has a double of its own
+
 struct ParseFailure {
   int line = 0;
   std::string what;
 };
 
-// YAML also allows a plus sign.
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  return parse_number<Number>(text.substr(text.front() == '+' ? 1 : 0));
+// Returns the whole number that the text spells as kubectl reads it: 0x, 0o and 0b give its base, and a leading 0 alone
+// means base 8.
+std::optional<std::int64_t> integer_in(std::string_view text) {
+  const bool is_negative = text.front() == '-';
+  if (is_negative || text.front() == '+') text.remove_prefix(1);
+  int base = 10;
+  if (text.size() > 1 && text.front() == '0') {
+    const char mark = static_cast<char>(std::tolower(static_cast<unsigned char>(text[1])));
+    base = mark == 'x' ? 16 : mark == 'b' ? 2 : 8;
+    text.remove_prefix(mark == 'x' || mark == 'b' || mark == 'o' ? 2 : 1);
+  }
+  if (text.empty() || text.front() == '-') return std::nullopt;
+  const std::string digits = (is_negative ? "-" : "") + std::string(text);
+  std::int64_t integer = 0;
+  const auto [stopped, error] = std::from_chars(digits.data(), digits.data() + digits.size(), integer, base);
+  return error == std::errc() && stopped == digits.data() + digits.size() ? std::optional(integer) : std::nullopt;
+}
+
+// Also returns a number such as 08, which is not octal, and 1e3, which is a whole number for kubectl too.
+Json number_in(std::string text) {
+  std::erase(text, '_');
+  if (const auto integer = integer_in(text)) return *integer;
+  static const std::regex decimal(R"(^[-+]?([.][0-9]+|[0-9]+([.][0-9]*)?)([eE][-+]?[0-9]+)?$)");
+  if (text.size() > kLongestNumber || !std::regex_match(text, decimal)) return nullptr;
+  const auto number = parse_number<double>(std::string_view(text).substr(text.front() == '+' ? 1 : 0));
+  if (!number) return nullptr;
+  const bool is_whole = std::trunc(*number) == *number && std::abs(*number) < kLeastNumberWithGaps;
+  return is_whole ? Json(static_cast<std::int64_t>(*number)) : Json(*number);
 }
 
 bool is_one_of(const std::string& text, std::initializer_list<const char*> words) {
@@ -44,11 +74,10 @@ Json plain_scalar(const std::string& text) {
   if (text.empty() || text == "~" || is_one_of(text, {"null"})) return nullptr;
   if (is_one_of(text, {"true", "yes", "y", "on"})) return true;
   if (is_one_of(text, {"false", "no", "n", "off"})) return false;
-  if (const auto integer = number_in<std::int64_t>(text)) return *integer;
   const bool starts_like_number = std::isdigit(static_cast<unsigned char>(text.front())) != 0 || text.front() == '-' ||
                                   text.front() == '+' || text.front() == '.';
-  const auto number = starts_like_number ? number_in<double>(text) : std::nullopt;
-  return number ? Json(*number) : Json(text);
+  Json number = starts_like_number ? number_in(text) : nullptr;
+  return number.is_null() ? Json(text) : number;
 }
 
 bool is_plain(const YAML::Node& node) { return node.Tag() == "?" || node.Tag().empty(); }

@@ -166,6 +166,21 @@ TEST(Source, WordsThatKubectlTakesForBooleansAreBooleans) {
   EXPECT_EQ(json, (Json{{"a", true}, {"b", false}, {"c", "y"}, {"d", "yEs"}}));
 }
 
+// The results are those of sigs.k8s.io/yaml, with which kubectl reads files.
+TEST(Source, NumbersAreReadAsKubectlReadsThem) {
+  const std::pair<const char*, Json> cases[] = {
+      {"010", 8},    {"-010", -8},       {"+010", 8},      {"0_7", 7},     {"08", 8},        {"00", 0},
+      {"0x10", 16},  {"-0X1f", -31},     {"0o17", 15},     {"0b11", 3},    {"1_000", 1000},  {"+5", 5},
+      {"1e3", 1000}, {"100.0", 100},     {"5.", 5},        {".5", 0.5},    {"1_0.5", 10.5},  {"1e30", 1e30},
+      {"0x", "0x"},  {"0b12", "0b12"},   {"0--5", "0--5"}, {"--5", "--5"}, {"-inf", "-inf"}, {"1:30", "1:30"},
+      {"_1", "_1"},  {"0x1p4", "0x1p4"}, {"-_", "-_"}};
+  for (const auto& [text, value] : cases) {
+    EXPECT_EQ(document(std::string("a: ") + text).value.at("a"), value) << text;
+  }
+  EXPECT_EQ(document("a: 010").value.at("a").type(), Json::value_t::number_integer);
+  EXPECT_EQ(document("a: 1e3").value.at("a").type(), Json::value_t::number_integer);
+}
+
 // The results are those of `kubectl annotate --local`, also where the specification of YAML says something else.
 TEST(Source, MergeKeysTakeOverTheFieldsOfOtherMaps) {
   const SourceDocument merged = document(
