@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "core/command_line/empty_values.h"
 #include "core/log/log.h"
 #include "core/manifest/manifest.h"
 #include "core/manifest/source.h"
@@ -81,6 +82,7 @@ void declare(CLI::App& app, Flags& flags) {
       ->check(CLI::IsMember({"v1beta1", "v1beta2"}));
   app.add_flag("--check", flags.checks_installation, "Say whether an installation is complete and works, and end");
   app.add_flag("--leader-elect", flags.options.elects_leader, "Wait for a Lease before doing anything");
+  refuse_empty_values(app);
 }
 
 // Returns the name of the pod, or of the host, and a random suffix that distinguishes processes of the same name.
@@ -100,9 +102,6 @@ Result<NetworkModel> read_network(const std::string& file) {
 }
 
 Result<void> complete(Flags& flags) {
-  if (flags.options.trainer_image.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "--trainer-image is empty; name the image of the trainer");
-  }
   auto cluster = kube::find_config(flags.kubeconfig);
   if (!cluster) return tl::unexpected(std::move(cluster).error());
   flags.options.cluster = std::move(*cluster);

@@ -33,6 +33,7 @@ const std::vector<Module>& modules() {
       {"core/schedule", {"core/model"}},
       {"core/protocol", {"core/model"}},
       {"core/log", {}},
+      {"core/command_line", {}},
       {"core/net", {"core/model"}},
       {"planner/problem", {"core/model"}},
       {"planner", {"core/model", "planner/problem"}, {"relaxation", "proof", "replan", "search", ".", "replay"}},

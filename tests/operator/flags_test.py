@@ -28,8 +28,13 @@ class Flags(unittest.TestCase):
     def test_a_compute_capability_that_is_none_is_refused(self):
         self.assert_refused(operator("--trainer-image", "i", "--min-compute-capability", "sm_70"), "sm_70", "such as 7.5")
 
-    def test_an_empty_image_is_refused(self):
-        self.assert_refused(operator("--trainer-image", ""), "--trainer-image is empty; name the image of the trainer")
+    def test_empty_values_are_refused(self):
+        self.assert_refused(operator("--trainer-image", ""), "--trainer-image: is empty; give a value\n")
+        for option in ("--kubeconfig", "--metrics-address", "--health-address", "--callback-address", "--status-address",
+                       "--namespaces", "--network-model", "--lease-name", "--ca-secret"):
+            with self.subTest(option):
+                done = operator("--trainer-image", "i", option, "", "--kubeconfig", "/does/not/exist")
+                self.assert_refused(done, f"{option}: is empty; give a value, or omit it")
 
     def test_a_folder_is_not_taken_for_a_kubeconfig(self):
         self.assert_refused(operator("--trainer-image", "i", "--kubeconfig", "/tmp"), "reading the kubeconfig: cannot read /tmp; is it a file?")
