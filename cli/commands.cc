@@ -15,6 +15,7 @@
 #include "cli/tables.h"
 #include "cli/timeline.h"
 #include "cli/unmet_requests.h"
+#include "core/manifest/file_text.h"
 #include "core/model/compute_capability.h"
 #include "report/page.h"
 
@@ -142,10 +143,7 @@ FoundPlan find_plan(InputFiles& world, const PlanOptions& options, const std::st
 }  // namespace
 
 Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::stop_token stop) {
-  if (auto checked = check_standard_input({arguments.inputs.job, arguments.inputs.cluster, arguments.current});
-      !checked) {
-    return checked;
-  }
+  if (auto checked = check_standard_input(arguments.inputs, {arguments.current}); !checked) return checked;
   auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto options = plan_options(arguments, *world);
@@ -187,9 +185,7 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
 }
 
 Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out) {
-  if (auto checked = check_standard_input({arguments.inputs.job, arguments.inputs.cluster, arguments.plan}); !checked) {
-    return checked;
-  }
+  if (auto checked = check_standard_input(arguments.inputs, {arguments.plan}); !checked) return checked;
   const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto plan = read_plan(arguments.plan);

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 
 #include <fmt/format.h>
 
 #include "cli/slow_nodes.h"
+#include "core/manifest/file_text.h"
 #include "core/model/plan_json.h"
 #include "operator/reconcile/decide/usable_nodes.h"
 #include "planner/problem/planning_problem.h"
@@ -77,9 +76,7 @@ Result<ExecutionModel> named_execution_model(const std::string& name) {
 }
 
 Result<InputFiles> read_input_files(const Inputs& inputs) {
-  if (auto checked = check_standard_input({inputs.job, inputs.cluster}); !checked) {
-    return tl::unexpected(std::move(checked.error()));
-  }
+  if (auto checked = check_standard_input(inputs); !checked) return tl::unexpected(std::move(checked.error()));
   auto document = read_job_document(inputs.job);
   if (!document) return tl::unexpected(std::move(document.error()));
   auto job = job_of(*document);
@@ -134,25 +131,20 @@ Result<void> check_standard_input(const std::vector<std::string>& files) {
               "- is given twice, but the standard input can be read only once; use a file");
 }
 
-std::string name_in_errors(const std::string& file) { return file == "-" ? "standard input" : file; }
+Result<void> check_standard_input(const Inputs& inputs, std::vector<std::string> others) {
+  others.insert(others.end(), {inputs.job, inputs.cluster, inputs.execution});
+  return check_standard_input(others);
+}
 
 Result<Plan> read_plan(const std::string& file) {
-  const std::string name = name_in_errors(file);
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; use a file with a plan", file));
-  }
-  std::ifstream stream(file);
-  if (!stream && file != "-") {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: cannot be read; check its name and permissions", file));
-  }
-  const Json json = Json::parse(file == "-" ? std::cin : stream, nullptr, false);
+  const auto text = read_text(file);
+  if (!text) return tl::unexpected(text.error());
+  const Json json = Json::parse(*text, nullptr, false);
   if (json.is_discarded()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: is not valid JSON; use a plan as `sailor plan -o json` prints it", name));
+    return tl::unexpected(error_in(file, "is not valid JSON; use a plan as `sailor plan -o json` prints it"));
   }
   auto plan = plan_of_known_fields(json.is_object() && json.contains("plan") ? json.at("plan") : json);
-  if (!plan) return tl::unexpected(std::move(plan.error()).within(name));
+  if (!plan) return tl::unexpected(std::move(plan.error()).within(name_in_errors(file)));
   return plan;
 }
 

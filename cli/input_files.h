@@ -39,8 +39,7 @@ void print_left_out_pools(const InputFiles& world, std::ostream& notes);
 
 // Fails if several files are the standard input ("-"), which can be read only once.
 Result<void> check_standard_input(const std::vector<std::string>& files);
-
-std::string name_in_errors(const std::string& file);  // "standard input" for "-"
+Result<void> check_standard_input(const Inputs& inputs, std::vector<std::string> others = {});
 
 // Reads a plan, or an object with a key `plan`. The file "-" is the standard input.
 Result<Plan> read_plan(const std::string& file);

@@ -1,15 +1,13 @@
 #include "cli/replay.h"
 
-#include <filesystem>
-#include <fstream>
 #include <ostream>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "cli/input_files.h"
 #include "cli/replay_output.h"
 #include "cli/results.h"
+#include "core/manifest/file_text.h"
 #include "planner/replay/trace_parser.h"
 #include "report/replay_page.h"
 
@@ -54,17 +52,6 @@ Result<NamedFile> named(const std::string& option, const std::string& argument, 
   return NamedFile{*std::move(pool), argument};
 }
 
-Result<std::string> read_text(const std::string& file) {
-  std::error_code error;
-  std::ifstream stream(file);
-  if (!stream || std::filesystem::is_directory(file, error)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: cannot be read; check its name and permissions", file));
-  }
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 // Reads a file for each argument of the option, "FILE" or "POOL=FILE", with `parse`.
 template <class Parse>
 auto read_by_pool(const std::string& option, const std::vector<std::string>& arguments, const ClusterState& cluster,
@@ -76,13 +63,21 @@ auto read_by_pool(const std::string& option, const std::vector<std::string>& arg
     const auto text = read_text(name->file);
     if (!text) return tl::unexpected(text.error());
     auto value = parse(*text);
-    if (!value) return tl::unexpected(std::move(value.error()).within(name->file));
+    if (!value) return tl::unexpected(std::move(value.error()).within(name_in_errors(name->file)));
     if (!values.try_emplace(name->pool, *std::move(value)).second) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("{}: pool {} has two files; remove one", option, to_string(name->pool)));
     }
   }
   return values;
+}
+
+Result<void> check_inputs(const ReplayArguments& arguments) {
+  std::vector<std::string> files;
+  for (const auto& options : {arguments.traces, arguments.prices}) {
+    for (const std::string& file : options) files.push_back(file.ends_with("=-") ? "-" : file);
+  }
+  return check_standard_input(arguments.inputs, std::move(files));
 }
 
 std::vector<ReplayPolicy> policies_of(PolicyChoice choice, const JobSpec& job) {
@@ -142,6 +137,7 @@ Result<report::ReplayResults> results_of(Replay& replay, const std::vector<Repla
 }  // namespace
 
 Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out, std::ostream& notes) {
+  if (auto checked = check_inputs(arguments); !checked) return checked;
   const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto policies = played_policies(arguments, world->job);

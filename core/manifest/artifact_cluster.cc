@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/manifest/artifact.h"
-#include "core/manifest/file_error.h"
+#include "core/manifest/file_text.h"
 #include "core/model/json_reader.h"
 #include "core/model/parse_number.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/manifest/artifact.h"
 #include "core/manifest/fields.h"
-#include "core/manifest/file_error.h"
+#include "core/manifest/file_text.h"
 #include "core/model/accelerator.h"
 #include "core/model/model_spec.h"
 

@@ -2,8 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iostream>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -13,6 +11,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "core/manifest/file_text.h"
 #include "core/model/cut_text.h"
 #include "core/model/parse_number.h"
 
@@ -250,23 +249,9 @@ Result<std::vector<SourceDocument>> parse_documents(const std::string& text, con
 }
 
 Result<std::vector<SourceDocument>> read_documents(const std::filesystem::path& file) {
-  if (file == "-") {
-    std::stringstream text;
-    text << std::cin.rdbuf();
-    return parse_documents(text.str(), "standard input");
-  }
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; name a file", file.string()));
-  }
-  std::ifstream stream(file);
-  if (!stream) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: cannot be read; check its name and permissions", file.string()));
-  }
-  std::stringstream text;
-  text << stream.rdbuf();
-  return parse_documents(text.str(), file.string());
+  const auto text = read_text(file);
+  if (!text) return tl::unexpected(text.error());
+  return parse_documents(*text, name_in_errors(file));
 }
 
 }  // namespace sailor

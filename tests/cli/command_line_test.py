@@ -39,6 +39,8 @@ class CommandLine(ProgramTest):
         self.assert_refused(sailor("plan", *INPUTS, "-o", "xml"), 2, "xml", "html", "json", "table", "yaml")
         self.assert_refused(sailor("plan", *INPUTS, "--space", "any"), 2, "any", "flow", "paper")
         self.assert_refused(sailor("evaluate", "runs", "--profiles", "p", "-o", "html"), 2, "json", "table")
+        self.assert_refused(sailor("plan", *INPUTS, "--budget"), 2, "--budget: has no value; give one; see `sailor plan --help`")
+        self.assert_refused(sailor("plan", *INPUTS, "--budget", "1", "--budget", "2"), 2, "--budget: is given more than once; give it once")
 
     def test_a_plan_that_costs_nothing_has_no_share_of_its_cost(self):
         with open(CLUSTER, encoding="utf-8") as cluster:
@@ -55,7 +57,8 @@ class CommandLine(ProgramTest):
                                 "--restart-seconds")
         for degree in ("0", "-4", "1.5", "many"):
             self.assert_refused(sailor("plan", *INPUTS, "--max-tensor-parallel", degree), 2, "--max-tensor-parallel")
-        self.assert_refused(sailor("replay", *INPUTS, "--trace", "t", "--seed", "-1"), 2, "--seed", "not in range 0 to 9223372036854775807")
+        for seed in ("-1", "9223372036854775808", "99999999999999999999999"):
+            self.assert_refused(sailor("replay", *INPUTS, "--trace", "t", "--seed", seed), 2, "--seed", "not in range 0 to 9223372036854775807")
 
     def test_empty_values_are_refused(self):
         for option in ("--profiles", "--execution", "--current"):
@@ -113,6 +116,18 @@ class CommandLine(ProgramTest):
         self.assertEqual(sailor("validate", "-", stdin=text).returncode, 0)
         self.assert_refused(sailor("validate", "-", "-", stdin=text), 2, "standard input")
         self.assert_refused(sailor("simulate", *INPUTS, "--plan", self.plan, "--timeline", "-"), 2, "name a file")
+        self.assert_refused(sailor("plan", "-f", "-", "--cluster", CLUSTER, stdin="{}"), 2, "standard input: has 0 TrainingJobs")
+        self.assert_refused(sailor("plan", *INPUTS, "--current", "-", "--execution", "-", stdin=text), 2, "- is given twice")
+
+    def test_a_trace_may_be_the_standard_input_and_begin_with_a_byte_order_mark(self):
+        replay = ["replay", *self.one_pool(), "--policy", "static", "-o", "json"]
+        trace = "\ufeffseconds,nodes\r\n0,8\r\n600,3\r\n"
+        done = sailor(*replay, "--trace", "-", stdin=trace)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, sailor(*replay, "--trace", self.write("trace.csv", trace)).stdout)
+        self.assert_refused(sailor(*replay, "--trace", "-", stdin="nonsense"), 2, "standard input: line 1, column 1")
+        self.assert_refused(sailor(*replay, "--trace", "-", "--prices", "us-central1-b/nvidia-tesla-t4/spot=-", stdin=trace), 2,
+                            "- is given twice")
 
     def test_a_pair_of_a_zone_without_pool_gets_a_note(self):
         with open(CLUSTER, encoding="utf-8") as file:
