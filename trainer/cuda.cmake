@@ -50,7 +50,7 @@ endfunction()
 
 sailor_executable(sailor-trainer-gpu
   SOURCES $<TARGET_OBJECTS:sailor-trainer>
-  LINK sailor::trainer_cuda sailor::trainer_agent sailor::core_manifest CLI11::CLI11)
+  LINK sailor::trainer_cuda sailor::trainer_agent sailor::core_manifest sailor::core_command_line)
 sailor_find_cuda(sailor-trainer-gpu)
 install(TARGETS sailor RUNTIME DESTINATION bin COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
 

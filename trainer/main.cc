@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <pthread.h>
 
+#include "core/command_line/empty_values.h"
 #include "core/log/log.h"
 #include "core/manifest/files.h"
 #include "core/manifest/rules.h"
@@ -135,7 +136,8 @@ void add_profile_options(CLI::App& command, ProfileCommand& profile) {
   auto* job = command.add_option("--job", profile.job, "file with a TrainingJob; measures its model with its settings");
   auto* model = command.add_option("--model", profile.model, "instead of --job: name of a model in the catalogue");
   command.add_option("--sequence-length", profile.sequence_length, "with --model: tokens per sequence")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(1, 1 << 20))
+      ->excludes(job);
   job->excludes(model);
   command
       .add_option("--accelerator", profile.accelerator,
@@ -152,9 +154,12 @@ void add_profile_options(CLI::App& command, ProfileCommand& profile) {
       ->delimiter(',')
       ->check(CLI::Range(1, 64));
   command.add_option("--precision", profile.precision, "with --model: precision; a job has its own setting")
-      ->check(CLI::IsMember({"FP32", "BF16"}));
-  command.add_flag("--sequence-parallelism", profile.has_sequence_parallelism,
-                   "with --model: use sequence parallelism; a job has its own setting");
+      ->check(CLI::IsMember({"FP32", "BF16"}))
+      ->excludes(job);
+  command
+      .add_flag("--sequence-parallelism", profile.has_sequence_parallelism,
+                "with --model: use sequence parallelism; a job has its own setting")
+      ->excludes(job);
   command.add_option("--seconds", profile.seconds, "seconds to spend on each combination of sizes")
       ->check(CLI::Range(0.0, 3600.0));
   command
@@ -213,6 +218,14 @@ Result<MeasureRequest> measure_request(const ProfileCommand& command) {
   request.model = *std::move(model);
   if (request.sequence_length == 0) {
     return fail(ErrorCode::kInvalidArgument, "--model needs --sequence-length as well, or give --job");
+  }
+  const auto longest = request.model.longest_sequence();
+  if (longest && request.sequence_length > *longest) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--sequence-length {} exceeds the {} positions of model {}; shorten the sequences or choose "
+                    "another model",
+                    request.sequence_length, *longest, request.model.name));
   }
   if (request.microbatch_sizes.empty()) request.microbatch_sizes = {1, 2, 4};
   return request;
@@ -337,6 +350,7 @@ int run(int argc, char** argv) {
   add_import_options(*import_command, weights);
   CLI::App* export_command = app.add_subcommand("export", "write a checkpoint as a Hugging Face model");
   add_export_options(*export_command, weights);
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
     if (links_command->parsed()) return links_main(links);
