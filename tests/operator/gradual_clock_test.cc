@@ -22,6 +22,13 @@ class GradualClockTest : public ::testing::Test {
   GradualClock clock{[this] { return wall; }, [this] { return monotonic; }};
 };
 
+TEST(TimeSinceBoot, IsAtLeastTheTimeThatTheMachineWasNotSuspended) {
+  const MonotonicTime running = monotonic_time();
+  const MonotonicTime booted = time_since_boot();
+  EXPECT_GE(booted, running);
+  EXPECT_LT(booted.time_since_epoch(), hours(20 * 365 * 24)) << "it is no time of the calendar";
+}
+
 TEST_F(GradualClockTest, ShowsTheTimeOfTheMachine) {
   for (int i = 0; i < 100; ++i) {
     pass(milliseconds(i));
