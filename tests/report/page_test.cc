@@ -1,12 +1,14 @@
 // Pages are well-formed, complete, self-contained and reproducible.
 #include "report/page.h"
 
+#include <optional>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "report/compared_plans.h"
+#include "report/numbers.h"
 #include "report/replay_page.h"
 #include "simulator/simulator.h"
 #include "tests/report/xml.h"
@@ -21,6 +23,7 @@ using sailor::testing::a_key;
 using sailor::testing::an_even_plan;
 using sailor::testing::parse_xml;
 using sailor::testing::XmlNode;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -240,6 +243,31 @@ TEST(ReplayPage, SeveralPoliciesAreComparedWithTheOracle) {
   EXPECT_THAT(root->whole_text(), HasSubstr("50 %"));
   EXPECT_THAT(root->whole_text(), HasSubstr("starting: 40 s"));
   EXPECT_EQ(root->count("path"), 4) << "two curves of steps, and available and used GPUs";
+}
+
+// The cells of the column with this heading in the page's first table, from top to bottom.
+std::vector<std::string> column(const XmlNode& root, const std::string& heading) {
+  std::vector<std::string> cells;
+  std::optional<std::size_t> found;
+  root.visit([&](const XmlNode& node) {
+    if (node.tag != "tr") return;
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      if (!found && node.children[i]->text == heading) found = i;
+    }
+    if (found && *found < node.children.size()) cells.push_back(node.children[*found]->text);
+  });
+  return cells;
+}
+
+TEST(ReplayPage, SaysForEachPolicyWhenTheJobHasEnded) {
+  ReplayReport early;
+  early.end = Seconds(60);
+  ReplayReport late;
+  late.end = Seconds(90);
+  const auto root = parse_xml(
+      replay_page(a_job(), {.reports = {{ReplayPolicy::kLive, early}, {ReplayPolicy::kOracle, late}}, .notes = {}}));
+  ASSERT_NE(root, nullptr);
+  EXPECT_THAT(column(*root, "time"), ElementsAre("time", duration(early.end), duration(late.end)));
 }
 
 }  // namespace
