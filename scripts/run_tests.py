@@ -228,12 +228,13 @@ def main(arguments):
     labels = [suite for suite in suites if suite not in ("lint", "tidy", "cluster")]
     tags = "long" if "long" in suites else ""
     # Side by side, because the tests on the local Kubernetes mostly wait. Each Go package has a cluster of its own.
+    # ctest begins after the shorter Go tests: unlike them, it keeps all processors busy when the end-to-end tests are over.
     lanes = [[], []]
-    if labels:
-        lanes[0].append(lambda: ctest(labels))
     if "cluster" in suites:
         lanes[0].append(lambda: go_test(tags, [f"-skip={MEASURES_SPEED}", *packages_but(END_TO_END)]))
         lanes[1].append(lambda: go_test(tags, [f"-skip={MEASURES_SPEED}", END_TO_END]))
+    if labels:
+        lanes[0].append(lambda: ctest(labels))
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for tallies in pool.map(lambda lane: [run() for run in lane], lanes):
             for done in tallies:
