@@ -39,8 +39,8 @@ const AcceleratorSpec* find_accelerator(const Accelerator& name);
 const AcceleratorSpec* accelerator_of_label(const std::string& value);
 
 // Returns the price of one GPU with its share of the machine in us-central1 (Google Cloud's price list, 2025): that on
-// demand, or half of it for a spot GPU. Spot prices change daily and differ by region; half of the price on demand is
-// the most that spot GPUs of the list cost (docs/decisions/0069). A GpuPool can state the true price. Absent if Google
+// demand, or half of it for a spot GPU. Spot prices change daily and differ by region; of those that were looked up,
+// none is above half of the price on demand (docs/decisions/0069). A GpuPool can state the true price. Absent if Google
 // does not rent this GPU or its price is unknown.
 std::optional<DollarsPerHour> list_price(const Accelerator& name, Provisioning provisioning);
 
